@@ -1,7 +1,7 @@
 """Sources read by themselves: the catalog files and the providers, each when it is due, written whole or not at all."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -49,7 +49,7 @@ def sync_telling(
     Raises UnableToApply where nothing can be written, as where too much would go at once.
     """
     redefaulted = _claim_source(provider, now)
-    tables, of_tables = _writable(telling.tables, provider.name)
+    tables, of_tables = _writable(telling, provider.name)
     if not tables and not allow_removal and (count := len(stored_tellings(provider.name))):
         raise UnableToRemove(f"{provider.name!r} tells of no table, and told of {count}; if meant, say --allow-removal")
     applied = apply_telling(
@@ -69,17 +69,18 @@ def sync_telling(
     return replace(applied, changed=tuple(changed)), (*telling.notes, *of_tables, *lacking, *of_tests)
 
 
-def _writable(tables: Iterable[TableTelling], source: str) -> tuple[tuple[TableTelling, ...], list[str]]:
+def _writable(telling: SourceTelling, source: str) -> tuple[tuple[TableTelling, ...], list[str]]:
     """The tables that can be written, and why others cannot: what was told of these before stays."""
     stored = stored_tellings(source)
-    written, faults = [], []
-    for table in tables:
+    written, faults, names = [], [], list(telling.unread)
+    for table in telling.tables:
         if (fault := fault_of_table(table, source=source)) is None:
             written.append(table)
             continue
         faults.append(f"{table.full_name}: {fault}")
-        if row := stored.get(name_key(table.full_name)):
-            written.append(fields_from_json(row.namespace, row.name, row.fields))
+        names.append(table.full_name)
+    rows = (stored.get(name_key(name)) for name in names)
+    written += [fields_from_json(row.namespace, row.name, row.fields) for row in rows if row]
     return tuple(written), faults
 
 

@@ -1,6 +1,7 @@
 """The tables of a database, as its own catalog (``information_schema``) describes them to SQLAlchemy."""
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,16 +19,20 @@ from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSour
 from assay.config import config
 from execution_engine.engines.protocol import Table
 from execution_engine.engines.sql.engine import OUR_TABLES, open_database
-from execution_engine.engines.sql.failures import failure_of
+from execution_engine.engines.sql.failures import NO_RIGHT, failure_of
 from execution_engine.engines.sql.source import UnableToOpenSource, type_name
+from execution_engine.outcome import Reason
 
 KEYS = {"location": True, "schemas": False, "views": False, "lineage": False, "dataset": False}
 SYSTEM = ("information_schema", "pg_*", "mysql", "performance_schema", "sys")  # schemas of servers themselves
 SECONDS = 120.0
-# the parts of a partitioned table of PostgreSQL, which are no tables of their own
-PARTS = (
-    "select n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relispartition"
-)
+SHOWN = 5  # names in a sentence
+# the parts of a partitioned table of PostgreSQL, which are no tables of their own; what a user may read no column of
+_CLASSES = "select n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where "
+PARTS = f"{_CLASSES} c.relispartition"
+CLOSED = f"""{_CLASSES} c.relkind in ('r', 'p', 'v', 'm', 'f') and not (
+    has_schema_privilege(n.oid, 'usage') and has_any_column_privilege(c.oid, 'select'))"""
+UNDESCRIBED = "the database cannot describe it"
 
 
 def read(entry: Mapping[str, Any]) -> SourceTelling:
@@ -61,14 +66,22 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
 def _read(entry: Mapping[str, Any], connection: Connection, database: Engine) -> SourceTelling:
     inspector = inspect(connection)
     kind = ObjectKind.ANY if entry.get("views") else ObjectKind.TABLE
-    parts = _parts(connection)
+    parts, closed = _named_by(connection, PARTS), _named_by(connection, CLOSED)
     described: dict[TableSteps, dict[str, Any]] = {}
+    unread: dict[TableSteps, str] = {}  # why
     for schema in _schemas(entry, inspector, database):
-        of_schema = dict(_tables_of(inspector, schema, kind, database))
+        of_schema, faults = _describe(inspector, schema, kind, database)
         if set(OUR_TABLES) <= {steps.table for steps in of_schema}:
             raise UnableToReadSource("it is Assay's own database: name another location")
-        described |= {steps: fields for steps, fields in of_schema.items() if (steps.schema, steps.table) not in parts}
-    names, notes = name_tables(entry, described)
+        described |= of_schema
+        unread |= {steps: NO_RIGHT for steps in of_schema if (steps.schema, steps.table) in closed} | faults
+    whole = [steps for steps in {**described, **unread} if (steps.schema, steps.table) not in parts]
+    names, notes = name_tables(entry, whole)
+    unread_names = {steps: ".".join(names.pop(steps)) for steps in unread if steps in names}
+    notes += _sentences({steps: unread[steps] for steps in unread_names})
+    if not set(whole) - set(unread):
+        hint = "; ".join(notes) or "name others with schemas:"
+        raise UnableToReadSource(f"it has no table in the schemas that are read: {hint}")
     tables: dict[TableSteps, TableTelling] = {}
     for steps, (namespace, name) in names.items():
         options = {"table": steps.table}
@@ -79,15 +92,28 @@ def _read(entry: Mapping[str, Any], connection: Connection, database: Engine) ->
         )
         fields = {key: value for key, value in described[steps].items() if key != "references"}
         tables[steps] = TableTelling(namespace=namespace, name=name, replicas=(replica,), **fields)
-    if not described:
-        raise UnableToReadSource("it has no table in the schemas that are read: name others with schemas:")
     lineage = tuple(
         LineageProfile(upstream=tables[referred].full_name, downstream=table.full_name)
         for steps, table in tables.items()
         for referred in (described[steps]["references"] if entry.get("lineage") else ())
         if referred in tables and referred != steps
     )
-    return SourceTelling(tables=tuple(tables.values()), lineage=lineage, notes=tuple(notes))
+    return SourceTelling(
+        tables=tuple(tables.values()),
+        lineage=lineage,
+        notes=tuple(notes),
+        unread=tuple(unread_names.values()),
+    )
+
+
+def _sentences(unread: Mapping[TableSteps, str]) -> Iterator[str]:
+    """Why tables are left out, a sentence for all those of a schema that have the same reason."""
+    groups = defaultdict[tuple[str, str], list[str]](list)
+    for steps, why in unread.items():
+        groups[steps.schema, why].append(steps.table)
+    for (schema, why), tables in groups.items():
+        more = f" and {len(tables) - SHOWN} more" if len(tables) > SHOWN else ""
+        yield f"of {schema}, {', '.join(tables[:SHOWN])}{more}: {why}; grant select, or name what is meant in except:"
 
 
 def _schemas(entry: Mapping[str, Any], inspector: Inspector, database: Engine) -> list[str | None]:
@@ -104,16 +130,38 @@ def _schemas(entry: Mapping[str, Any], inspector: Inspector, database: Engine) -
     ]
 
 
-def _tables_of(
+def _describe(
     inspector: Inspector, schema: str | None, kind: ObjectKind, database: Engine
+) -> tuple[dict[TableSteps, dict[str, Any]], dict[TableSteps, str]]:
+    """The tables of a schema, and why others cannot be described: where all at once fail, each is asked for alone."""
+    names = [*inspector.get_table_names(schema), *(inspector.get_view_names(schema) if kind is ObjectKind.ANY else ())]
+    faults = {_steps(database, schema, name): UNDESCRIBED for name in names}
+    try:
+        described = dict(_tables_of(inspector, schema, kind, database))
+    except SQLAlchemyError:
+        described = {}
+        for name in names:
+            try:
+                described |= dict(_tables_of(inspector, schema, kind, database, [name]))
+            except SQLAlchemyError as error:
+                failure = failure_of(error, Table(name="", storage="sql", location=""))
+                if failure.reason not in (Reason.UNREADABLE, Reason.QUERY_FAILED):
+                    raise
+                faults[_steps(database, schema, name)] = failure.detail.removeprefix(": ")
+    return described, {steps: why for steps, why in faults.items() if steps not in described}
+
+
+def _tables_of(
+    inspector: Inspector, schema: str | None, kind: ObjectKind, database: Engine, only: list[str] | None = None
 ) -> Iterator[tuple[TableSteps, dict[str, Any]]]:
-    """The tables of a schema, each with what the database knows of it, in a few statements for all."""
-    keys = inspector.get_multi_pk_constraint(schema=schema, kind=kind)
+    """The tables of a schema, or these of them, with what the database knows of each, in a few statements for all."""
+    which: Any = {"schema": schema, "kind": kind, "filter_names": only}
+    keys = inspector.get_multi_pk_constraint(**which)
     comments: Mapping[Any, Any] = {}
     if database.dialect.supports_comments:
-        comments = inspector.get_multi_table_comment(schema=schema, kind=kind)
-    references = inspector.get_multi_foreign_keys(schema=schema, kind=kind)
-    for key, columns in inspector.get_multi_columns(schema=schema, kind=kind).items():
+        comments = inspector.get_multi_table_comment(**which)
+    references = inspector.get_multi_foreign_keys(**which)
+    for key, columns in inspector.get_multi_columns(**which).items():
         names, key_of = [str(column["name"]) for column in columns], keys.get(key)
         yield (
             _steps(database, schema, key[1]),
@@ -146,7 +194,8 @@ def _names_schemas(database: Engine, schema: str) -> bool:
     return database.dialect.name not in ("mysql", "mariadb") or schema != database.url.database
 
 
-def _parts(connection: Connection) -> set[tuple[str, str]]:
+def _named_by(connection: Connection, query: str) -> set[tuple[str, str]]:
+    """The schemas and names that a query over the catalog of PostgreSQL gives; none in another database."""
     if connection.dialect.name != "postgresql":
         return set()
-    return {(str(row[0]), str(row[1])) for row in connection.execute(text(PARTS))}
+    return {(str(row[0]), str(row[1])) for row in connection.execute(text(query))}

@@ -83,6 +83,7 @@ class SourceTelling:
     lineage: tuple[LineageProfile, ...] = ()
     custom: tuple[CustomProfile, ...] = ()
     notes: tuple[str, ...] = ()  # sentences for people, on what it says that cannot be used
+    unread: tuple[str, ...] = ()  # tables that are there and cannot be read now: what was told of them stays
 
 
 class UnableToReadSource(Exception):

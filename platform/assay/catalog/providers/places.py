@@ -18,7 +18,9 @@ from .entries import datacenter, is_selected
 
 KEYS = {"location": False, "storage": False, "dataset": False}  # of entries; True: required
 DATASET = "{schema}.{table}"  # what a table is called where the entry does not say
+ANOTHER_NAME = "write dataset: '{database}.{schema}.{table}' in the entry, or name it in except:"
 _STEP = re.compile(r"\{(\w*)\}")
+_NOT_OF_NAMES = re.compile(r"[^\w.:/@-]")
 _FULL_NAME: TypeAdapter[str] = TypeAdapter(FullName)
 
 
@@ -37,21 +39,34 @@ class TableSteps:
 def name_tables(
     entry: Mapping[str, Any], tables: Iterable[TableSteps]
 ) -> tuple[dict[TableSteps, tuple[str, str]], list[str]]:
-    """The namespace and name of the dataset of each table that the entry selects.
+    """The namespace and name of the dataset of each table that the entry selects, by the order of their steps.
 
-    Beside it a sentence for each table whose steps hold what the name of no dataset may hold.
+    What no name may hold, such as a space, is ``_`` there. Beside it a sentence for each table that gets no name, as
+    another has it already, or as the entry has no pattern that names it.
     """
     names: dict[TableSteps, tuple[str, str]] = {}
+    owners: dict[str, TableSteps] = {}  # by the names in lower case
     notes = []
-    for steps in tables:
-        name = _filled(str(entry.get("dataset", DATASET)), steps, "dataset")
+    pattern = str(entry.get("dataset", DATASET))
+    for steps in sorted(tables, key=str):
+        name = _name_of(_filled(pattern, steps, "dataset"))
         try:
-            if is_selected(entry, _FULL_NAME.validate_python(name)):
-                namespace, _, short = name.rpartition(".")
-                names[steps] = namespace, short
+            if not is_selected(entry, _FULL_NAME.validate_python(name)):
+                continue
         except ValidationError:
             notes.append(f"{steps} is left out: no dataset can be called {name}; write another dataset: in the entry")
+            continue
+        if (owner := owners.setdefault(name.casefold(), steps)) != steps:
+            notes.append(f"{steps} is left out: {owner} is {name} already; {ANOTHER_NAME}")
+            continue
+        namespace, _, short = name.rpartition(".")
+        names[steps] = namespace, short
     return names, notes
+
+
+def _name_of(text: str) -> str:
+    name = _NOT_OF_NAMES.sub("_", text)
+    return name if name[:1].isascii() and name[:1].isalnum() else f"_{name.removeprefix('_')}"
 
 
 def replica_of(entry: Mapping[str, Any], steps: TableSteps) -> ReplicaProfile | None:
@@ -95,10 +110,7 @@ def leave_out_doubles(tables: Iterable[tuple[TableSteps, TableTelling]]) -> tupl
         elif places[key] == steps:
             tellings[key] = replace(table, **{"namespace": tellings[key].namespace, **tellings[key].values})
         else:
-            notes.append(
-                f"{steps} is left out: {places[key]} is {table.full_name} already; write dataset: "
-                "'{database}.{schema}.{table}' in the entry"
-            )
+            notes.append(f"{steps} is left out: {places[key]} is {table.full_name} already; {ANOTHER_NAME}")
     return tuple(tellings.values()), notes
 
 

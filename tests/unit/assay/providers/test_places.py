@@ -60,16 +60,32 @@ def test_a_pattern_that_is_wrong_says_what(entry: dict[str, str], sentence: str)
 
 
 def test_tables_are_named_by_the_pattern_and_selected_by_globs() -> None:
-    odd = TableSteps(schema="raw", table="odd name")
     names, notes = name_tables({"dataset": "{database}.{schema}.{table}"}, [TRIPS])
     assert (names, notes) == ({TRIPS: ("prod.raw", "trips")}, [])
     names, notes = name_tables({"names": ["RAW.*"], "except": "raw.t*"}, [TRIPS])
     assert (names, notes) == ({}, [])
-    names, notes = name_tables({}, [TRIPS, odd])
-    assert list(names) == [TRIPS]
-    assert notes == [
-        "raw.odd name is left out: no dataset can be called raw.odd name; write another dataset: in the entry"
-    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "table", "expected"),
+    [
+        ("raw", "Unit Prices (old)", ("raw", "Unit_Prices__old_")),
+        ("Übersicht", "Größen", ("_Übersicht", "Größen")),
+        ("raw", "a.b", ("raw.a", "b")),
+    ],
+)
+def test_a_letter_that_no_name_may_hold_is_an_underscore(schema: str, table: str, expected: tuple[str, str]) -> None:
+    names, notes = name_tables({}, [TableSteps(schema=schema, table=table)])
+    assert (list(names.values()), notes) == ([expected], [])
+
+
+def test_a_table_is_left_out_whose_name_another_has_or_that_no_pattern_names() -> None:
+    twins = [TableSteps(schema="raw", table=table) for table in ("trips", "Trips", "a.")]
+    names, notes = name_tables({}, twins)
+    assert names == {twins[1]: ("raw", "Trips")}
+    unnamed, doubled = notes
+    assert unnamed == "raw.a. is left out: no dataset can be called raw.a.; write another dataset: in the entry"
+    assert doubled.startswith("raw.trips is left out: raw.Trips is raw.trips already; write dataset: ")
 
 
 def test_what_two_parts_say_of_one_table_is_one_telling_and_another_table_of_its_name_is_left_out() -> None:
