@@ -10,7 +10,7 @@ from assay.models import Dataset, Telling, WriteMode
 
 from .dataset_rows import stored_tellings, write_datasets, write_tellings
 from .edge_rows import SEEN_EVERY, hear_edges
-from .openlineage import LineageEvent
+from .openlineage import LineageEvent, with_columns_of_sql
 from .selectors import by_names, home
 from .services import mark_changed, record_completion
 from .tellings import OPENLINEAGE, TableTelling, fields_from_json
@@ -33,6 +33,8 @@ class Heard:
 def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
     """Write what the event tells of known datasets. An edge that is known keeps its flags."""
     datasets = by_names(_names(event))
+    columns = {name: [column["name"] for column in row.columns] for name, row in datasets.items()}
+    event = with_columns_of_sql(event, columns)
     edges = [edge for edge in event.lineage if is_short(edge.upstream) and is_short(edge.downstream)]
     touched = hear_edges(edges, written={part.dataset for part in event.completed}, now=now)
     touched |= _write_tellings(event, now)

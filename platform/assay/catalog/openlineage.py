@@ -1,7 +1,7 @@
 """OpenLineage run events: which data flows where, what it looks like, who owns it, and which windows are complete."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from assay.time.windows import UnableToReadWindow, Window
 from .column_types import is_column_type
 from .edges import ANY
 from .profile import Column, LineageProfile
+from .sql_columns import columns_of_job
 
 REPLACING = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})  # lifecycle states after which nothing older is there
 MOST_ROWS = 2**63 - 1
@@ -49,6 +50,8 @@ class LineageEvent:
     owners: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     completed: tuple[JobCompletion, ...] = ()
+    sql: str = ""  # of the job
+    dialect: str = ""  # its database, as the event calls it
 
 
 def read_event(event: object) -> LineageEvent:
@@ -80,6 +83,7 @@ def read_event(event: object) -> LineageEvent:
         owned.sort(key=lambda owner: str(owner.get("type")).upper() != "OWNER")
         if owned and (owner := _name(str(owned[0].get("name") or ""), "an owner")):
             owners[name] = owner
+    sql = _facet(_facet(job, "facets"), "sql")
     return LineageEvent(
         job=_full_name(job, "job"),
         at=_instant(body.get("eventTime"), "eventTime"),
@@ -93,7 +97,30 @@ def read_event(event: object) -> LineageEvent:
             for name, state in states.items()
             if kind == "COMPLETE" and name not in dropped
         ),
+        sql=str(sql.get("query") or ""),
+        dialect=str(sql.get("dialect") or ""),
     )
+
+
+def with_columns_of_sql(event: LineageEvent, columns: Mapping[str, Sequence[str]]) -> LineageEvent:
+    """The event with the columns of edges that its SQL says, into a dataset of which no facet says any.
+
+    ``columns`` are those that the catalog has, of datasets by full name; those of the event itself go before them.
+    """
+    if not event.sql or not event.lineage:
+        return event
+    known = {**columns, **{name: [column.name for column in own] for name, own in event.columns.items()}}
+    inputs = {edge.upstream: known.get(edge.upstream, ()) for edge in event.lineage}
+    outputs = {edge.downstream: known.get(edge.downstream, ()) for edge in event.lineage}
+    clear = {edge.downstream for edge in event.lineage if edge.columns}
+    written, read = columns_of_job(event.sql, event.dialect, inputs, outputs) if outputs.keys() - clear else ("", {})
+    if written in clear:
+        return event
+    lineage = [
+        replace(edge, columns=read.get(edge.upstream, {})) if edge.downstream == written else edge
+        for edge in event.lineage
+    ]
+    return replace(event, lineage=tuple(lineage))
 
 
 def _edges(

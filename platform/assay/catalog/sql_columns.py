@@ -1,9 +1,11 @@
 """Which columns upstream each column of a query is made of, by its SQL (pure)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
@@ -12,6 +14,9 @@ from .edges import ANY, Columns
 
 DEEPEST = 10  # views that stand on each other
 LONGEST_SQL = 50_000  # characters: what is longer takes long to resolve
+DEEPEST_TREE = 200  # nodes above each other, such as a chain of OR: it takes the square of them
+MOST_WRITTEN_OUT = 20_000  # columns of all tables that a query names, for each of its stars
+DIALECTS = {"sqlserver": "tsql", "fabric": "tsql", "synapse": "tsql"}  # databases whose SQL has another name
 # what sqlglot raises of statements that it cannot read, or knows by half
 UNABLE = (SqlglotError, RecursionError, ValueError, LookupError, TypeError, AttributeError)
 OWN_CLAUSES = ("expressions", "with_", "from_", "order")  # of a select: they choose no rows
@@ -28,36 +33,126 @@ def columns_of_query(
     that stand for others. Empty where a part of the query cannot be resolved: then nobody knows its columns.
     """
     try:
-        query = _query(sql, dialect)
-        views = views or {}
+        statement = _statement(sql, dialect)
+        query, views = _query(statement), views or {}
         for _ in range(DEEPEST):
             if not (nodes := [table for table in query.find_all(exp.Table) if _parts(table) in views]):
                 break
             for table in nodes:
-                table.replace(_query(views[_parts(table)], dialect).subquery(table.alias_or_name))
+                view = _query(_statement(views[_parts(table)], dialect))
+                table.replace(view.subquery(table.alias_or_name))
         schema = _schema(query, tables) or None
         query = qualify(query, schema=schema, dialect=dialect, quote_identifiers=False)
+        if _is_by_place(statement) and _lower(query.named_selects) != _lower(tables.get(_target(statement), ())):
+            raise _Unresolved
         return _columns(query)
     except UNABLE:
         return {}
+
+
+def columns_of_job(
+    sql: str, dialect: str, inputs: Mapping[str, Sequence[str]], outputs: Mapping[str, Sequence[str]]
+) -> tuple[str, dict[str, Columns]]:
+    """The output that the SQL of a job writes, and of each input the columns behind those of it; empty if unclear.
+
+    ``inputs`` and ``outputs`` are datasets by full name, with the columns that are known of them. A query that names no
+    target writes the only output.
+    """
+    dialect = dialect_named(dialect)
+    try:
+        statement = _statement(sql, dialect)
+        target, tables = _target(statement), _tables(_query(statement))
+    except UNABLE:
+        return "", {}
+    only = next(iter(outputs)) if len(outputs) == 1 else ""
+    written = match_tables({target}, outputs).get(target, "") if target else only
+    names = match_tables(tables, known := {**inputs, **outputs})
+    if not written or not names:
+        return "", {}
+    columns_by_table = {table: known[name] for table, name in names.items()} | {target: outputs[written]}
+    columns = columns_of_query(sql, dialect, columns_by_table)
+    return written, {names[table]: own for table, own in columns.items() if names.get(table) in inputs}
+
+
+def match_tables(tables: Collection[Table], names: Collection[str]) -> dict[Table, str]:
+    """The dataset that each table can only be: all parts of the shorter of their names are the same.
+
+    A table that may be several datasets is left out, and so is one that is not alone in being a dataset.
+    """
+    pairs = [(table, name) for table in tables for name in names if _is_same(table, name)]
+    by_table, by_name = Counter(table for table, _ in pairs), Counter(name for _, name in pairs)
+    return {table: name for table, name in pairs if by_table[table] == by_name[name] == 1}
+
+
+def _is_same(table: Table, name: str) -> bool:
+    of_table, of_name = ".".join(table).split("."), name.lower().split(".")
+    count = min(len(of_table), len(of_name))
+    return of_table[-count:] == of_name[-count:]
+
+
+def dialect_named(name: str) -> str:
+    """By what name sqlglot knows the SQL of a database; empty where it does not."""
+    name = DIALECTS.get(name.lower(), name.lower())
+    return name if Dialect.get(name) else ""
 
 
 class _Unresolved(ValueError):
     """A part of a query of which nobody knows what it reads."""
 
 
-def _query(sql: str, dialect: str) -> exp.Query:
-    """The query of a statement that selects, creates, or inserts into columns that it names."""
+def _statement(sql: str, dialect: str) -> exp.Expr:
+    """The only statement of a text."""
     if len(sql) > LONGEST_SQL:
         raise _Unresolved
-    statement = sqlglot.parse_one(sql, read=dialect)
-    names = statement.this.expressions if isinstance(statement, exp.Insert) else []
-    query = statement.expression if isinstance(statement, exp.Insert | exp.Create) else statement
-    if not isinstance(query, exp.Query) or (isinstance(statement, exp.Insert) and len(names) != len(query.selects)):
+    statements = [node for node in sqlglot.parse(sql, read=dialect) if node and not isinstance(node, exp.Semicolon)]
+    if len(statements) != 1:
+        raise _Unresolved
+    depths: dict[int, int] = {}
+    for node in statements[0].bfs():
+        depths[id(node)] = depths.get(id(node.parent), 0) + 1
+    if max(depths.values()) > DEEPEST_TREE:
+        raise _Unresolved
+    return statements[0]
+
+
+def _target(statement: exp.Expr) -> Table:
+    """The table that a statement creates or inserts into; none where it only selects."""
+    table = statement.this if isinstance(statement, exp.Insert | exp.Create) else None
+    table = table.this if isinstance(table, exp.Schema) else table
+    return _parts(table) if isinstance(table, exp.Table) else ()
+
+
+def _is_by_place(statement: exp.Expr) -> bool:
+    """Whether a statement inserts into columns that it does not name."""
+    return isinstance(statement, exp.Insert) and not statement.this.expressions
+
+
+def _query(statement: exp.Expr) -> exp.Query:
+    """The query of a statement that selects, creates or inserts; its columns have the names that the statement says."""
+    is_writing = isinstance(statement, exp.Insert | exp.Create)
+    query = statement.expression if is_writing else statement
+    if not isinstance(query, exp.Query):
+        raise _Unresolved
+    if is_writing and (parts := statement.args.get("with_")):
+        if query.args.get("with_"):
+            raise _Unresolved
+        query.set("with_", parts)
+    names = statement.this.expressions if is_writing and isinstance(statement.this, exp.Schema) else []
+    if names and len(names) != len(query.selects):
         raise _Unresolved
     for name, selection in zip(names, query.selects if names else (), strict=True):
         selection.replace(exp.alias_(selection.unalias(), name.name))
     return query
+
+
+def _tables(query: exp.Expr) -> set[Table]:
+    """The tables that a query reads, without the parts that it names itself."""
+    sources = (source for scope in traverse_scope(query) for source in scope.sources.values())
+    return {_parts(source) for source in sources if isinstance(source, exp.Table)}
+
+
+def _lower(names: Sequence[str]) -> list[str]:
+    return [name.lower() for name in names]
 
 
 def table_named(text: str, dialect: str) -> Table:
@@ -75,7 +170,11 @@ def _parts(table: exp.Table) -> Table:
 def _schema(query: exp.Expr, tables: Mapping[Table, Sequence[str]]) -> dict[str, object]:
     """What is known of the tables that the query names, nested as sqlglot has it; all names have as many parts."""
     schema: dict[str, object] = {}
-    for table in query.find_all(exp.Table):
+    nodes = list(query.find_all(exp.Table))
+    stars = sum(1 for _ in query.find_all(exp.Star))
+    if stars * sum(len(tables.get(_parts(table), ())) for table in nodes) > MOST_WRITTEN_OUT:
+        raise _Unresolved
+    for table in nodes:
         if columns := tables.get(_parts(table)):
             level = schema
             for part in table.parts[:-1]:
@@ -122,6 +221,7 @@ class Results:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], Origins] = {}
+        self._places: dict[int, dict[str, int]] = {}  # of each scope its columns by name
 
     def column(self, scope: Scope, place: int) -> Origins:
         """What the column at a place of the result is made of; raises ValueError where nobody knows."""
@@ -150,5 +250,7 @@ class Results:
             return frozenset({(_parts(source), node.name)})
         if not isinstance(source, Scope):
             raise _Unresolved
-        names = [name.lower() for name in _query_of(source).named_selects]
-        return self.column(source, names.index(node.name.lower()))
+        if id(source) not in self._places:
+            names = _lower(_query_of(source).named_selects)
+            self._places[id(source)] = {name: place for place, name in reversed([*enumerate(names)])}
+        return self.column(source, self._places[id(source)][node.name.lower()])

@@ -7,11 +7,18 @@ from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import User
+from openlineage.client import OpenLineageClient
+from openlineage.client import event_v2 as events
+from openlineage.client.facet_v2 import sql_job
+from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
+from openlineage.client.uuid import generate_new_uuid
 from pytest_django.live_server_helper import LiveServer
 
+from alerting.alerts.services import downstream_of
+from alerting.models import Alert
 from assay.catalog.edge_rows import write_edges
 from assay.catalog.profile import LineageProfile
-from assay.models import AccessToken, ChangeKind, DataChange, Dataset, DataTest
+from assay.models import AccessToken, Category, ChangeKind, DataChange, Dataset, DataTest
 from assay_client import (
     AssayClient,
     AssayError,
@@ -26,7 +33,8 @@ from assay_client.answers import datetime_of
 from execution_engine.models import Run, RunReason
 from incident_manager.models import Incident, SpoiltWindow
 from incident_manager.models import Report as ReportRow
-from tests.factories import NOW, DatasetFactory, IncidentFactory, RunFactory, StandingFactory, day
+from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
+from tests.integration.web.people import browser
 
 MONDAY, TUESDAY = datetime(2026, 3, 9, tzinfo=UTC), datetime(2026, 3, 10, tzinfo=UTC)
 SUNDAY = datetime(2026, 3, 8, tzinfo=UTC)
@@ -142,6 +150,38 @@ def test_lineage_has_the_columns_of_edges_and_who_tells_of_them(client: AssayCli
     (shown,) = found.edges
     assert (shown.columns, shown.all_columns, shown.keys) == ({"total": ["fare"]}, ("id",), {})
     assert [(row.source, row.seen_at, row.missed_since) for row in shown.sources] == [("push", NOW, None)]
+
+
+def test_sql_that_openlineages_client_sends_says_the_columns_of_edges_and_who_is_notified(
+    client: AssayClient, trips: Dataset, live_server: LiveServer, token: str
+) -> None:
+    DatasetFactory.create(name="fares", owner="frida")
+    transport = HttpTransport(HttpConfig(url=live_server.url, auth=ApiKeyTokenProvider({"apiKey": token})))
+    sql = sql_job.SQLJobFacet(query="insert into lake.raw.fares (total) select sum(fare) from trips group by id")
+    OpenLineageClient(transport=transport).emit(
+        events.RunEvent(
+            eventType=events.RunState.COMPLETE,
+            eventTime=NOW.isoformat(),
+            run=events.Run(runId=str(generate_new_uuid())),
+            job=events.Job(namespace="airflow", name="fares", facets={"sql": sql}),
+            inputs=[events.InputDataset(namespace="raw", name="trips")],
+            outputs=[events.OutputDataset(namespace="raw", name="fares")],
+        )
+    )
+    (edge,) = client.lineage("raw.fares").edges
+    assert (edge.columns, edge.all_columns) == ({"total": ["fare"]}, ("id",))
+    page = browser("ada").get("/datasets/raw.fares?tab=lineage").content.decode()
+    assert "<code>total</code> ← <code>fare</code>" in page
+    notified = {}
+    for column in ("fare", "tip"):
+        test = DataTestFactory.create(
+            dataset=trips, category=Category.COLUMN, assertion=f"completeness({column}) > 0.9"
+        )
+        StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken")
+        alert = Alert.objects.create(dataset=trips, category=Category.COLUMN, owner="ann", opened_at=NOW)
+        notified[column] = [address.recipient for address in downstream_of(alert)]
+        test.delete()
+    assert notified == {"fare": ["frida"], "tip": []}
 
 
 def test_a_wrong_request_says_what_where_and_how_to_mend_it(client: AssayClient, trips: Dataset) -> None:

@@ -15,7 +15,13 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.serde import Serde
 
-from assay.catalog.openlineage import JobCompletion, LineageEvent, UnableToReadEvent, read_event
+from assay.catalog.openlineage import (
+    JobCompletion,
+    LineageEvent,
+    UnableToReadEvent,
+    read_event,
+    with_columns_of_sql,
+)
 from assay.catalog.profile import Column, LineageProfile
 from assay.time.windows import Window
 
@@ -86,6 +92,32 @@ def test_the_columns_of_an_edge_are_those_that_are_read_and_what_is_only_renamed
     assert (of_trips.keys, of_users.keys) == ({"trip_id": "id"}, {})
     assert of_trips.columns == {"trip_id": ("id",), "city": ("city",), "day": ("at",), "": ("status",)}
     assert of_users.columns == {"name": ("first", "last")}
+
+
+def edges_by_sql(body: dict[str, Any], query: object) -> dict[str, Any]:
+    """The columns of each edge of an event whose job has this SQL, where the catalog has columns of one input."""
+    body["job"]["facets"] = {"sql": {"query": query, "dialect": "postgres"}}
+    event = with_columns_of_sql(read_event(body), {"raw.users": ("id", "name")})
+    return {edge.upstream: edge.columns for edge in event.lineage}
+
+
+def test_the_sql_of_a_job_says_the_columns_of_edges_where_no_facet_says_any() -> None:
+    sql = "select trip_id, name, t.city from raw.trips t join raw.users u on u.id = t.user_id"
+    body = posted()
+    body["inputs"][0]["facets"] = {"schema": {"fields": [{"name": n} for n in ("trip_id", "user_id", "city")]}}
+    of_trips = {"trip_id": ("trip_id",), "city": ("city",), "": ("user_id",)}
+    assert edges_by_sql(body, sql) == {"raw.trips": of_trips, "raw.users": {"name": ("name",), "": ("id",)}}
+    body["outputs"][0]["facets"] = {
+        "columnLineage": {
+            "fields": {"city": {"inputFields": [{"namespace": "raw", "name": "trips", "field": "town"}]}},
+        }
+    }
+    assert edges_by_sql(body, sql) == {"raw.trips": {"city": ("town",)}, "raw.users": {}}
+
+
+@pytest.mark.parametrize("query", [None, 7, [], "", "select (((", "select x.y from elsewhere x"])
+def test_sql_that_says_nothing_leaves_the_columns_of_edges_unknown(query: object) -> None:
+    assert edges_by_sql(posted(), query) == {"raw.trips": {}, "raw.users": {}}
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from sqlglot.dialects.dialect import Dialect
-
 from assay.catalog.column_types import is_column_type
 from assay.catalog.partitions import first_partition
 from assay.catalog.profile import Column, CustomProfile, LineageProfile, PartitionProfile, ReplicaProfile
-from assay.catalog.sql_columns import columns_of_query, table_named
+from assay.catalog.sql_columns import columns_of_query, dialect_named, table_named
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
 from assay.catalog.tiers import Severity
 from assay.time.stored_times import Holds
@@ -30,7 +28,6 @@ from .places import TableSteps, leave_out_doubles, name_tables, replica_of
 from .properties import fields_of, tag_of
 
 KEYS = places.KEYS | {"target": True, "project": False, "token": False}
-DIALECTS = {"sqlserver": "tsql", "fabric": "tsql", "synapse": "tsql"}  # adapters whose SQL has another name
 VERSIONS = range(7, 13)  # of manifests: those of dbt 1.3 to 1.11
 TABLES = frozenset({"model", "source", "seed", "snapshot"})
 PERIODS = {"minute": "minutes", "hour": "hours", "day": "days"}
@@ -317,7 +314,7 @@ class Project:
         return ".".join(self.names.get(others[0], ()))
 
     def _lineage(self) -> Iterator[LineageProfile]:
-        dialect, nodes = self._dialect, self.nodes.items()
+        dialect, nodes = dialect_named(self.adapter), self.nodes.items()
         relations = {key: table_named(str(node.get("relation_name") or ""), dialect) for key, node in nodes}
         tables = {relations[key]: [column.name for column in self.columns[key]] for key in self.steps}
         views = {relations[key]: _sql(node) for key, node in nodes if key not in self.steps and _sql(node)}
@@ -330,12 +327,6 @@ class Project:
                         downstream=".".join(self.names[key]),
                         columns=columns.get(relations[upstream], {}),
                     )
-
-    @property
-    def _dialect(self) -> str:
-        """By what name sqlglot knows the SQL of the project's database; empty where it does not."""
-        name = DIALECTS.get(self.adapter, self.adapter)
-        return name if Dialect.get(name) else ""
 
     def _upstreams(self, key: str) -> list[str]:
         """The tables that a table is made from, through all that lies nowhere."""
