@@ -98,8 +98,8 @@ def test_bad_rows_say_where_they_come_from_and_hide_what_is_sensitive(writing: W
     written = writing(table, request)
     rows = pq.read_table(request.bad).to_pylist()
     assert (written.bad, written.is_cut) == (2, True)
-    assert [(row["id"], row["assay_run"], row["assay_key"]) for row in rows] == [(1, "7", "1"), (2, "7", "2")]
-    assert [len(row["mail"] or "") for row in rows] == [32, 0]
+    assert [(row["assay_run"], row["assay_key"]) for row in rows] == [("7", str(row["id"])) for row in rows]
+    assert [len(row["mail"] or "") for row in rows] == [0 if row["id"] == 2 else 32 for row in rows]
     clash = replace(request, bad=mkdtemp(dir=tmp_path), constants={"mail": "7"})
     assert "rename it" in str(list(writing(table, clash).failures.values()))
     without_key = replace(request, bad=mkdtemp(dir=tmp_path), hash_key=None)
