@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,37 @@ def test_a_catalog_of_spark_as_hive_keeps_one(spark_engine: SparkEngine, tmp_pat
                 assert outcome("hive1.orders", "duplicates", "--window", "2026-01-01") == expected
     finally:
         sql("drop database hive1 cascade")
+
+
+def test_tables_of_delta_that_unity_catalog_names_as_its_api_answers_them(server: Server, tmp_path: Path) -> None:
+    rows = pa.table({"id": [1, 2], "day": pa.array([date(2026, 3, 9)] * 2)})
+    write_deltalake(str(tmp_path / "trips"), rows, partition_by="day")
+    columns = [
+        {"name": "id", "type_text": "bigint", "type_name": "LONG", "position": 0, "nullable": False},
+        {"name": "day", "type_text": "date", "type_name": "DATE", "position": 1, "partition_index": 0},
+    ]
+    common = {"catalog_name": "prod", "schema_name": "raw", "table_type": "EXTERNAL", "data_source_format": "DELTA"}
+    trips = {
+        **{**common, "name": "trips", "columns": columns, "owner": "ann", "table_id": "11b8ed8d"},
+        "storage_location": f"file://{tmp_path}/trips",
+        "properties": {"assay.primary_key": "id", "assay.tier": "0"},
+    }
+    api = "/api/2.1/unity-catalog"
+    server.answers = {
+        f"{api}/catalogs": {"catalogs": [{"name": "prod"}, {"name": "system"}], "next_page_token": None},
+        f"{api}/schemas?catalog_name=prod": {"schemas": [{"name": "raw"}, {"name": "information_schema"}]},
+        f"{api}/schemas?catalog_name=system": {},
+        f"{api}/tables?schema_name=raw": {"tables": [], "next_page_token": "a"},
+        f"{api}/tables?schema_name=raw&page_token=a": {"tables": [trips], "next_page_token": "trips"},
+        f"{api}/tables?schema_name=raw&page_token=trips": {"tables": [{**common, "name": "nowhere"}]},
+    }
+    with onboard({"kind": "unity", "url": server.url, "token": "env:CATALOG_TOKEN"}):
+        assert command("sync", "--provider", "it") == 0
+        (dataset,) = Dataset.objects.all()
+        assert {dataset.origins[name][0] for name in ("owner", "tier", "columns", "primary_key", "replicas")} == {"it"}
+        for table, expected in ((rows, "held"), (pa.concat_tables([rows, rows]), "broken"), (rows, "held")):
+            write_deltalake(str(tmp_path / "trips"), table, mode="overwrite")
+            assert outcome("raw.trips", "duplicates", "--window", "2026-03-09") == expected
 
 
 def test_index_templates_of_elasticsearch_as_its_api_answers_them(server: Server, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,14 @@ import pytest
 from django.test import Client
 from sqlalchemy import create_engine, text
 
-from assay.models import Dataset
+from assay.models import Dataset, LineageEdge
 from execution_engine.models import Run
+from test_generator import tasks
 from tests.integration.providers.test_onboarding import command, incidents, onboard, outcome
+from tests.integration.providers.test_rest import Server, server
 from tests.servers import MariaDB, PostgreSQL
 
+__all__ = ["server"]
 pytestmark = [pytest.mark.whole, pytest.mark.usefixtures("db")]
 LONG = "t" * 60
 TABLES = (
@@ -35,46 +38,53 @@ ORIGINS = re.compile(r'<tr><th scope="row"><code>([^<]+)</code></th>.*?<td data-
 NAMES = {"Order_Items", "select", "Größen", LONG, "empty", "large"}
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Callable[[str], Any]]]:
-    """Tables with odd names, and one that the reader may not read, by the reader's URL; and who changes them."""
-    rights, gone = tuple[str, ...](), tuple[str, ...]()
-    match request.param:
-        case "sqlite":
-            url, reader = f"sqlite:///{tmp_path}/shop.db", f"sqlite:///{tmp_path}/shop.db"
-        case "postgresql":
-            server: PostgreSQL = request.getfixturevalue("postgresql_server")
-            url, reader = server.url, f"postgresql://reader@127.0.0.1:{server.port}/lake"
-            rights = (
-                *("create schema shop", "set search_path to shop", "create role reader login"),
-                *("grant usage on schema shop to reader", "create schema hidden"),
-                *("create table hidden.salaries (id int)", "create table secrets (id int)"),
-                "alter default privileges in schema shop grant select on tables to reader",
-            )
-            gone = ("drop schema shop, hidden cascade", "drop owned by reader", "drop role reader")
-        case _:
-            maria: MariaDB = request.getfixturevalue("mariadb_server")
-            url, reader = maria.url, f"mysql://reader@127.0.0.1:{maria.port}/shop"
-            rights = (
-                *("set sql_mode = 'ANSI_QUOTES'", "create database shop", "use shop"),
-                *("create user reader@'127.0.0.1'", "grant select, show view on shop.* to reader@'127.0.0.1'"),
-                *("create database hidden", "create table hidden.salaries (id int)"),
-            )
-            gone = ("drop database shop", "drop database hidden", "drop user reader@'127.0.0.1'")
-    database = create_engine(url, isolation_level="AUTOCOMMIT")
-    with closing(database.connect()) as connection:
+@contextmanager
+def database(url: str, begin: Sequence[str], end: Sequence[str]) -> Iterator[Callable[[str], Any]]:
+    """Who runs statements there, after the first and before the last ones."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with closing(engine.connect()) as connection:
 
         def change(statement: str) -> Any:
             return connection.execute(text(statement))
 
         try:
-            for statement in (*rights, *TABLES):
+            for statement in begin:
                 change(statement)
-            yield reader, change
+            yield change
         finally:
-            for statement in gone:
+            for statement in end:
                 change(statement)
-    database.dispose()
+    engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Callable[[str], Any]]]:
+    """Tables with odd names, and one that the reader may not read, by the reader's URL; and who changes them."""
+    begin, end = tuple[str, ...](), tuple[str, ...]()
+    match request.param:
+        case "sqlite":
+            url = reader = f"sqlite:///{tmp_path}/shop.db"
+        case "postgresql":
+            server: PostgreSQL = request.getfixturevalue("postgresql_server")
+            url, reader = server.url, f"postgresql://reader@127.0.0.1:{server.port}/lake"
+            begin = (
+                *("create schema shop", "set search_path to shop", "create role reader login"),
+                *("grant usage on schema shop to reader", "create schema hidden"),
+                *("create table hidden.salaries (id int)", "create table secrets (id int)"),
+                "alter default privileges in schema shop grant select on tables to reader",
+            )
+            end = ("drop schema shop, hidden cascade", "drop owned by reader", "drop role reader")
+        case _:
+            maria: MariaDB = request.getfixturevalue("mariadb_server")
+            url, reader = maria.url, f"mysql://reader@127.0.0.1:{maria.port}/shop"
+            begin = (
+                *("set sql_mode = 'ANSI_QUOTES'", "create database shop", "use shop"),
+                *("create user reader@'127.0.0.1'", "grant select, show view on shop.* to reader@'127.0.0.1'"),
+                *("create database hidden", "create table hidden.salaries (id int)"),
+            )
+            end = ("drop database shop", "drop database hidden", "drop user reader@'127.0.0.1'")
+    with database(url, (*begin, *TABLES), end) as change:
+        yield reader, change
 
 
 def origins_of(client: Client, name: str) -> dict[str, str]:
@@ -108,6 +118,14 @@ def test_a_database_with_odd_names_is_tested_whole(
         ):
             change(statement)
             assert (outcome("shop.select", "schema:"), incidents()) == expected
+        partition = {"column": "created_at", "granularity": "day", "holds": "time"}
+        address = "/api/v1/datasets/shop.select"
+        assert admin_client.patch(address, {"partition": partition}, "application/json").status_code == 200
+        while tasks.reconcile():
+            pass
+        assert command("sync", "--provider", "it") == 0
+        assert outcome("shop.select", "duplicates", "--window", "2026-03-09") == "held"
+        assert outcome("shop.select", "freshness", "--window", "2026-03-11") == "broken"
 
 
 def test_a_view_that_can_be_read_no_more_is_named_and_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,3 +137,102 @@ def test_a_view_that_can_be_read_no_more_is_named_and_stays(tmp_path: Path, caps
             assert command("sync", "--provider", "it") == 0
     assert "left out: of shop, of_b: no such table: main.b" in capsys.readouterr().out
     assert set(Dataset.objects.filter(missing_since=None).values_list("name", flat=True)) == {"a", "of_b"}
+
+
+# Catalogs that name tables of a database: documented answers of their servers, and the tables themselves.
+
+
+def table_of_openmetadata(name: str, *columns: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A table as the server lists it, with references to what it lies in."""
+    inside = {"service": "pg", "database": "pg.lake", "databaseSchema": "pg.lake.shop"}
+    references = {
+        key: {"id": whole, "type": key, "name": whole.rpartition(".")[2], "fullyQualifiedName": whole}
+        for key, whole in inside.items()
+    }
+    whole = {"id": name, "name": name, "fullyQualifiedName": f"pg.lake.shop.{name}", "tableType": "Regular"}
+    return {**whole, **references, "columns": list(columns), "tags": [], "deleted": False, **more}
+
+
+def answers_of_openmetadata() -> dict[str, Any]:
+    column = {"name": "id", "dataType": "BIGINT", "dataTypeDisplay": "bigint", "constraint": "PRIMARY_KEY", "tags": []}
+    email = {"name": "email", "dataType": "TEXT", "tags": [{"tagFQN": "PII.Sensitive", "labelType": "Manual"}]}
+    orders = table_of_openmetadata(
+        *("orders", column, email),
+        owners=[{"id": "7", "type": "team", "name": "sales"}, {"id": "8", "type": "user", "name": "ann"}],
+        tags=[{"tagFQN": "Tier.Tier1", "source": "Classification"}, {"tagFQN": "Finance.Revenue"}],
+    )
+    sums = table_of_openmetadata("sums", column)
+    nodes = [{key: orders[key] for key in ("id", "name", "fullyQualifiedName")} | {"type": "table"}]
+    lineage = {"entity": sums, "nodes": nodes, "upstreamEdges": [{"fromEntity": "orders", "toEntity": "sums"}]}
+    return {
+        "/api/v1/tables": {"data": [orders], "paging": {"after": "b3JkZXJz", "total": 2}},
+        "/api/v1/tables?after=b3JkZXJz": {"data": [sums], "paging": {"before": "b3JkZXJz", "total": 2}},
+        "/api/v1/lineage/table/name/pg.lake.shop.sums": lineage,
+        "/api/v1/lineage/table/name/pg.lake.shop.orders": {"entity": orders, "nodes": [], "upstreamEdges": []},
+    }
+
+
+def answers_of_datahub() -> dict[str, Any]:
+    def entity(name: str, **aspects: Any) -> dict[str, Any]:
+        values = {aspect: {"value": value} for aspect, value in aspects.items()}
+        return {"urn": f"urn:li:dataset:(urn:li:dataPlatform:postgres,lake.shop.{name},PROD)", **values}
+
+    key = {"fieldPath": "id", "nativeDataType": "BIGINT", "type": {"type": {"NumberType": {}}}, "nullable": False}
+    email = {"fieldPath": "email", "nativeDataType": "TEXT", "globalTags": {"tags": [{"tag": "urn:li:tag:pii"}]}}
+    owners = [
+        {"owner": "urn:li:corpGroup:sales", "type": "DATAOWNER"},
+        {"owner": "urn:li:corpuser:ann", "type": "TECHNICAL_OWNER"},
+    ]
+    orders = entity(
+        "orders",
+        schemaMetadata={"schemaName": "orders", "primaryKeys": ["id"], "fields": [key, email]},
+        datasetProperties={"name": "orders", "customProperties": {"assay.tier": "1"}},
+        ownership={"owners": owners},
+        globalTags={"tags": [{"tag": "urn:li:tag:Finance.Revenue"}]},
+    )
+    sums = entity(
+        "sums",
+        schemaMetadata={"schemaName": "sums", "primaryKeys": ["id"], "fields": [key]},
+        upstreamLineage={"upstreams": [{"dataset": orders["urn"], "type": "TRANSFORMED"}]},
+    )
+    place = "/openapi/v3/entity/dataset"
+    return {
+        f"{place}?aspects=ownership": {"scrollId": "eyJzb3J0", "entities": [orders]},
+        f"{place}?aspects=ownership&scrollId=eyJzb3J0": {"entities": [sums]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers", "keys"),
+    [
+        ("openmetadata", answers_of_openmetadata, {"service": "pg", "lineage": True}),
+        ("datahub", answers_of_datahub, {"platform": "postgres"}),
+    ],
+)
+def test_a_catalog_of_tables_of_a_database(
+    server: Server, postgresql_server: PostgreSQL, admin_client: Client, kind: str, answers: Any, keys: dict[str, Any]
+) -> None:
+    begin = (
+        *("create schema shop", "create table shop.orders (id bigint, email text)"),
+        *("insert into shop.orders values (1, 'a')", "create table shop.sums (id bigint)"),
+        "insert into shop.sums values (1)",
+    )
+    server.answers = answers()
+    location = f"postgresql://assay@127.0.0.1:{postgresql_server.port}/{{database}}"
+    entry = {"kind": kind, "url": server.url, "token": "env:CATALOG_TOKEN", "location": location, **keys}
+    with database(postgresql_server.url, begin, ["drop schema shop cascade"]) as change, onboard(entry):
+        assert (command("plan", "--provider", "it"), Dataset.objects.exists()) == (0, False)
+        assert (command("sync", "--provider", "it"), server.tokens) == (0, {"Bearer secret"})
+        orders, edge = Dataset.objects.get(name="orders"), LineageEdge.objects.get()
+        assert (orders.owner, orders.team, orders.tier, orders.tags) == ("ann", "sales", 1, "finance.revenue")
+        assert (edge.upstream.name, edge.downstream.name) == ("orders", "sums")
+        origins = origins_of(admin_client, "shop.orders")
+        assert {origins[name] for name in ("owner", "team", "tier", "tags", "columns", "replicas")} == {"it"}
+        assert origins_of(admin_client, "shop.sums")["owner"] == "default"
+        for statement, expected in (
+            ("select 1", "held"),
+            ("insert into shop.orders values (1, 'b')", "broken"),
+            ("delete from shop.orders where email = 'b'", "held"),
+        ):
+            change(statement)
+            assert outcome("shop.orders", "duplicates") == expected

@@ -14,7 +14,7 @@ from execution_engine.providers import KINDS
 
 
 class Server(ThreadingHTTPServer):
-    """Answers by path and parameters: an object as JSON, a text as it is, a number as a status."""
+    """Answers by path and query: an object as JSON, a text as it is, a number as a status, or what a function gives."""
 
     daemon_threads = True
 
@@ -46,6 +46,7 @@ class Handler(BaseHTTPRequestHandler):
             if path == address.path and wanted <= parameters
         ]
         answer = self.server.answers[max(fitting)[1]] if fitting else 404
+        answer = answer() if callable(answer) else answer
         status = answer if isinstance(answer, int) else 200
         body = answer if isinstance(answer, str) else json.dumps(answer)
         self.send_response(status)

@@ -1,9 +1,10 @@
 """The documents of a source: JSON of files and of addresses, read whole or not at all."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from pathlib import Path
+from time import monotonic
 from typing import Any, ParamSpec
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from assay.edge.destination import UnableToCall, rules_for
 from assay.edge.outbound import ask
 
 SECONDS = 60.0  # for one answer
+MOST_SECONDS = 600.0  # for all pages of an address
 MOST_BYTES = 256 * 1024 * 1024  # of one document
 HTTP = ("http://", "https://")
 Documents = ParamSpec("Documents")
@@ -35,25 +37,33 @@ def read_pages(
     items: str,
     cursor: str,
     next_page: Callable[[Mapping[str, Any]], object],
+    bare: Collection[str] | None = None,
 ) -> list[Mapping[str, Any]]:
     """The ``items`` of all pages of an address, which takes the ``cursor`` that ``next_page`` finds in the page before.
 
-    Raises UnableToReadSource, also where one page leads to another again.
+    A page that has none but ``bare`` keys may leave out its items. Raises UnableToReadSource, also where one page leads
+    to another again, or to others for too long.
     """
     read: list[Mapping[str, Any]] = []
-    cursors: set[str] = set()
+    marks: set[str] = set()
     following: object = ""
+    end = monotonic() + MOST_SECONDS
     while True:
         own = {**parameters, cursor: str(following)} if following else dict(parameters)
         place = f"{url}{'&' if '?' in url else '?'}{urlencode(own)}" if own else url
         page = mapping(read_document(place, headers), f"the answer of {url}")
-        read += mappings(page.get(items), f"{items} of {url}")
+        is_bare = bare is not None and set(page) <= set(bare)
+        listed = mappings(page.get(items, [] if is_bare else None), f"{items} of {url}")
+        read += listed
         following = next_page(page)
         if not following:
             return read
-        if str(following) in cursors:
+        own_marks = {f"cursor {following}", *(f"item {item}" for item in listed[:1])}
+        if own_marks & marks:
             raise UnableToReadSource(f"{url} gives the same page again: see what it says there")
-        cursors.add(str(following))
+        if monotonic() > end:
+            raise UnableToReadSource(f"{url} gives pages for more than {MOST_SECONDS:g} s: see what it says there")
+        marks |= own_marks
 
 
 def documented(parse: Callable[Documents, SourceTelling]) -> Callable[Documents, SourceTelling]:

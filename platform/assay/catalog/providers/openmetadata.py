@@ -16,7 +16,7 @@ from .places import TableSteps, name_tables, replica_of
 from .properties import tag_of
 
 KEYS = places.KEYS | {"url": True, "token": False, "service": False, "lineage": False}
-FIELDS = "columns,owners,tags,tableConstraints"
+FIELDS = "columns,owners,tags,tableConstraints,tablePartition"
 PAGE = "100"
 SENSITIVE = "PII.Sensitive"
 TIER = "Tier.Tier"  # before its number, 1 to 5

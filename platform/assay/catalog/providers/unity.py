@@ -16,6 +16,7 @@ from .properties import fields_of
 
 KEYS = places.KEYS | {"url": True, "token": False, "catalog": False}
 API = "/api/2.1/unity-catalog"
+NEXT = "next_page_token"
 FORMATS: Mapping[str, Storage] = {
     "DELTA": "delta",
     "ICEBERG": "iceberg",
@@ -39,7 +40,8 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
             parameters,
             items=what,
             cursor="page_token",
-            next_page=lambda page: page.get("next_page_token"),
+            next_page=lambda page: page.get(NEXT),
+            bare=(NEXT,),  # as Databricks answers of what is empty
         )
 
     catalogs = [str(entry["catalog"])] if entry.get("catalog") else _names(listed("catalogs"), "a catalog")
