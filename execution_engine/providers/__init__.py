@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from assay.catalog.providers import KINDS as KINDS_WITHOUT_ENGINES
 from assay.catalog.providers import Reader
+from assay.catalog.providers.entries import ALL
 from assay.catalog.tellings import SourceTelling, UnableToReadSource
 from assay.provider_entries import ProviderEntry
 
@@ -21,14 +22,17 @@ KINDS: Mapping[str, Reader] = {
 }
 
 
-def read_provider(provider: ProviderEntry) -> SourceTelling:
-    """What a provider tells now; raises UnableToReadSource, with its name, for an answer that no reader can use too."""
+def read_provider(provider: ProviderEntry, most: int = ALL) -> SourceTelling:
+    """What a provider tells now, or about the first ``most`` tables of it.
+
+    Raises UnableToReadSource, with the name of the provider, also for an answer that no reader can use.
+    """
     if (read := KINDS.get(provider.kind)) is None:
         raise UnableToReadSource(
             f"the provider {provider.name} has the kind {provider.kind!r}, which there is not: write {', '.join(KINDS)}"
         )
     try:
-        return read(provider.entry)
+        return read(provider.entry, most)
     except UnableToReadSource as unable:
         raise UnableToReadSource(f"the provider {provider.name}: {unable}") from None
     except Exception as error:  # whatever a stranger's document makes a reader raise, it tells of nothing

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from assay.catalog.locations import LocationClaim, UnableToUseLocation, find, rules_of
 from assay.catalog.profile import Column, LineageProfile, ReplicaProfile
-from assay.catalog.providers.entries import check_keys, datacenter
+from assay.catalog.providers.entries import ALL, check_keys, datacenter
 from assay.catalog.providers.places import TableSteps, name_tables
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
 from assay.config import config
@@ -35,7 +35,7 @@ CLOSED = f"""{_CLASSES} c.relkind in ('r', 'p', 'v', 'm', 'f') and not (
 UNDESCRIBED = "the database cannot describe it"
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
     """The tables of the schemas that the entry names, or of all but the server's own; raises UnableToReadSource.
 
     ``views`` adds views, and ``lineage`` an edge for each foreign key.
@@ -51,7 +51,7 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
         table = Table(name=table.name, storage="sql", location=place.location, location_label=label)
         database = open_database(table, SECONDS)
         with database.connect() as connection:
-            return _read(entry, connection, database)
+            return _read(entry, connection, database, most)
     except UnableToUseLocation as error:
         raise UnableToReadSource(str(error)) from None
     except UnableToOpenSource as error:
@@ -63,13 +63,15 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
             database.dispose()
 
 
-def _read(entry: Mapping[str, Any], connection: Connection, database: Engine) -> SourceTelling:
+def _read(entry: Mapping[str, Any], connection: Connection, database: Engine, most: int) -> SourceTelling:
     inspector = inspect(connection)
     kind = ObjectKind.ANY if entry.get("views") else ObjectKind.TABLE
     parts, closed = _named_by(connection, PARTS), _named_by(connection, CLOSED)
     described: dict[TableSteps, dict[str, Any]] = {}
     unread: dict[TableSteps, str] = {}  # why
     for schema in _schemas(entry, inspector, database):
+        if len(described.keys() - unread.keys()) >= most:
+            break
         of_schema, faults = _describe(inspector, schema, kind, database)
         if set(OUR_TABLES) <= {steps.table for steps in of_schema}:
             raise UnableToReadSource("it is Assay's own database: name another location")

@@ -1,13 +1,14 @@
 """The tables of Delta that lie in a folder of this machine or of a store, or in folders below it, by their logs."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from pyarrow.fs import FileSelector, FileType
 
 from assay.catalog.partitions import first_partition
 from assay.catalog.profile import Column, ReplicaProfile
-from assay.catalog.providers.entries import check_keys, datacenter, time_zone
+from assay.catalog.providers.entries import ALL, check_keys, datacenter, time_zone
 from assay.catalog.providers.places import TableSteps, name_tables
 from assay.catalog.providers.properties import fields_of
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
@@ -22,8 +23,8 @@ KEYS = {"folder": True, "dataset": False}
 DEEPEST = 4  # folders below the one that is named
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
-    """What the logs below ``folder`` say; raises UnableToReadSource where one of them cannot be read."""
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
+    """What the logs below ``folder`` say, or ``most`` of them; raises UnableToReadSource where one cannot be read."""
     check_keys(entry, KEYS)
     folder = str(entry["folder"]).rstrip("/")
     try:
@@ -45,7 +46,7 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
                 f"the log of {location} cannot be read ({_why(error)}): mend the table, or name it in except:"
             ) from None
 
-    tables = read_each(read_table, names, f"tables of {folder}")
+    tables = read_each(read_table, islice(names, most), f"tables of {folder}")
     return SourceTelling(
         tables=tuple(table for table, _ in tables),
         notes=(*notes, *(note for _, of_table in tables for note in of_table)),

@@ -1,13 +1,14 @@
 """A catalog of Iceberg that ``ASSAY_CATALOGS`` names: its tables, by their metadata files."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from assay.catalog.partitions import partition_of
 from assay.catalog.profile import Column, PartitionProfile, ReplicaProfile
-from assay.catalog.providers.entries import check_keys, datacenter, time_zone
+from assay.catalog.providers.entries import ALL, check_keys, datacenter, time_zone
 from assay.catalog.providers.places import TableSteps, name_tables
 from assay.catalog.providers.properties import fields_of
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
@@ -33,8 +34,8 @@ KEYS = {"catalog": True, "namespace": False, "dataset": False}
 CUT = {"hour": Granularity.HOUR, "day": Granularity.DAY, "month": Granularity.MONTH}  # transforms of times
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
-    """What the catalog says of all its tables, or those of a ``namespace``; raises UnableToReadSource."""
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
+    """What the catalog says of its tables, those of a ``namespace``, or ``most`` of them; raises UnableToReadSource."""
     check_keys(entry, KEYS)
     catalog = f"{CATALOGS}{entry['catalog']}"
     whole = f"{catalog}/{entry['namespace']}" if entry.get("namespace") else catalog
@@ -58,7 +59,7 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
             ) from None
         return describe(metadata, of_keys, names[table], f"{catalog}/{name}", entry)
 
-    tables = read_each(read_table, names, f"tables of {catalog}")
+    tables = read_each(read_table, islice(names, most), f"tables of {catalog}")
     return SourceTelling(
         tables=tuple(table for table, _ in tables),
         notes=(*notes, *(note for _, of_table in tables for note in of_table)),

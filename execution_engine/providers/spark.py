@@ -6,7 +6,7 @@ from typing import Any, cast
 from assay.catalog.column_types import is_column_type
 from assay.catalog.partitions import first_partition
 from assay.catalog.profile import Column, ReplicaProfile
-from assay.catalog.providers.entries import check_keys, datacenter, time_zone
+from assay.catalog.providers.entries import ALL, check_keys, datacenter, time_zone
 from assay.catalog.providers.places import TableSteps, name_tables
 from assay.catalog.providers.properties import PREFIX, fields_of
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
@@ -24,8 +24,8 @@ RENAMED = "say it in another source"
 OF_ONE_CALL = 20  # tables: a call has a deadline
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
-    """All tables of a catalog, Spark's own where the entry names none; raises UnableToReadSource."""
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
+    """The tables of a catalog, Spark's own where the entry names none, or ``most``; raises UnableToReadSource."""
     check_keys(entry, KEYS)
     engine, catalog = cast(CatalogEngine, engine_of_storage("table")), str(entry.get("catalog") or "")
     listed = _whole(engine.list_tables(catalog)).names
@@ -33,7 +33,7 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
     if not steps:
         raise UnableToReadSource(f"the catalog {catalog or OWN} of Spark has no table: correct ASSAY_SPARK_CONF")
     names, notes = name_tables(entry, steps)
-    selected = list(names)
+    selected = list(names)[:most]
     parts = [selected[at : at + OF_ONE_CALL] for at in range(0, len(selected), OF_ONE_CALL)]
 
     def read_part(part: Sequence[TableSteps]) -> Sequence[DescribedTable]:

@@ -41,6 +41,7 @@ def tables(folder: Path, **keys: object) -> dict[str, TableTelling]:
 def test_a_table_says_what_its_log_and_its_properties_say(lake: Path) -> None:
     told = tables(lake)
     assert told.keys() == {"raw.trips", "raw.rides", f"{lake.name}.cities"}
+    assert len(read({"folder": str(lake)}, 1).tables) == 1
     trips = told["raw.trips"]
     assert trips.columns == (
         Column(name="id", type="bigint"),

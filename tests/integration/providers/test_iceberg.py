@@ -86,6 +86,7 @@ def test_a_partition_of_texts_is_known_by_the_keys_that_are_there() -> None:
 def test_a_catalog_behind_rest_says_the_same() -> None:
     by_rest, by_rows = tables("rest"), tables("db")
     assert by_rest.keys() == by_rows.keys()
+    assert len(read({"catalog": "rest"}, 1).tables) == 1
     for name, table in by_rest.items():
         assert {**table.values, "replicas": ()} == {**by_rows[name].values, "replicas": ()}
 

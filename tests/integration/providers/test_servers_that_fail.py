@@ -16,7 +16,7 @@ from assay.scheduler.beat import begin_pulling
 from tests.factories import NOW
 from tests.integration.providers.test_rest import UNITY, Server, server
 from tests.integration.test_generator.test_providers import DEFAULTS, live, pull_after
-from web.doctor import providers
+from web.doctor import providers, pulled
 
 __all__ = ["server"]
 pytestmark = pytest.mark.django_db
@@ -50,6 +50,11 @@ def last_answer(page: Page) -> Any:
     return page(("c", "d"), "")
 
 
+OF_UNITY: dict[str, Any] = {
+    f"{UNITY}/catalogs": {"catalogs": [{"name": "prod"}]},
+    f"{UNITY}/schemas": {"schemas": [{"name": "raw"}, {"name": "empty"}]},
+    f"{UNITY}/tables?schema_name=empty": {},
+}
 NUMBERS = count()
 FAULTS: dict[str, tuple[Callable[[Page], Any], str]] = {
     "an error": (lambda _: 500, "answers 500: see what it says there"),
@@ -78,12 +83,7 @@ def test_a_server_that_fails_between_two_pages_retires_nothing_and_on_call_hears
     server: Server, monkeypatch: pytest.MonkeyPatch, kind: str, fault: str
 ) -> None:
     (page, first, second), (answer, sentence) = PLACES[kind], FAULTS[fault]
-    whole = {
-        f"{UNITY}/catalogs": {"catalogs": [{"name": "prod"}]},
-        f"{UNITY}/schemas": {"schemas": [{"name": "raw"}]},
-        first: page(("a", "b"), "x"),
-        second: page(("c", "d"), ""),
-    }
+    whole = {**OF_UNITY, first: page(("a", "b"), "x"), second: page(("c", "d"), "")}
     server.answers = dict(whole)
     entry = {"name": "it", "kind": kind, "url": server.url, "location": "/lake/{table}", "defaults": DEFAULTS}
     monkeypatch.setattr(config(), "providers", json.dumps([entry]))
@@ -97,6 +97,17 @@ def test_a_server_that_fails_between_two_pages_retires_nothing_and_on_call_hears
         patch.setattr(documents, *SHORTER.get(fault, ("SECONDS", 60.0)))
         rows = [pull_after(1), pull_after(2)]
         assert (live(), [sentence in row.fault for row in rows]) == (["a", "b", "c", "d"], [True, True]), rows[0].fault
-        assert (sentence in providers().found, Notice.objects.count()) == (True, 1)
+        assert (sentence in pulled().found, Notice.objects.count()) == (True, 1)
     server.answers = whole
     assert (pull_after(3).fault, Notice.objects.count()) == ("", 2)
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_the_doctor_reads_the_first_page_alone(server: Server, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    page, first, second = PLACES[kind]
+    names = tuple(f"t{number}" for number in range(100))
+    answers = {**OF_UNITY, first: page(names, "x"), second: 500}
+    server.answers = answers
+    entry = {"name": "it", "kind": kind, "url": server.url, "location": "/lake/{table}"}
+    monkeypatch.setattr(config(), "providers", json.dumps([entry]))
+    assert (providers().is_well, providers().found) == (True, "it answers, with 100 tables")

@@ -154,7 +154,7 @@ def test_commands_plan_and_write_what_a_provider_tells(manifest: Path, capsys: p
     assert (code, "+ dataset mart.orders" in text, Telling.objects.exists()) == (0, True, False)
     code, text = run(capsys, "sync", "--provider", "shop")
     assert (code, "3 datasets" in text) == (0, True)
-    assert providers().found == "shop tells of 3 tables"
+    assert providers().found == "shop answers, with 3 tables"
     code, text = run(capsys, "sync", "--provider", "shopp")
     assert (code, "lists no provider 'shopp': there are shop" in text) == (3, True)
 

@@ -3,14 +3,20 @@
 Catalog files are read in ``yaml``; how tellings merge is in ``tellings``.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from assay.catalog.tellings import SourceTelling
 
 from . import datahub, dbt, elasticsearch, openmetadata, unity
+from .entries import ALL
 
-Reader = Callable[[Mapping[str, Any]], SourceTelling]  # of an entry; raises UnableToReadSource
+
+class Reader(Protocol):
+    """Reads what an entry names, or about the first ``most`` tables of it; raises UnableToReadSource."""
+
+    def __call__(self, entry: Mapping[str, Any], most: int = ALL, /) -> SourceTelling: ...
+
 
 KINDS: Mapping[str, Reader] = {
     "datahub": datahub.read,

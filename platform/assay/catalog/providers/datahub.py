@@ -10,7 +10,7 @@ from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSour
 
 from . import places
 from .documents import documented, mapping, mappings, read_pages, text_at
-from .entries import bearer, check_keys
+from .entries import ALL, bearer, check_keys
 from .places import TableSteps, name_tables, replica_of
 from .properties import fields_of, tag_of
 
@@ -25,8 +25,8 @@ _URN = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),(\w+)\)")
 _OF_PATH = re.compile(r"\[[^\]]*\]\.?")  # of a path of a field: version and types
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
-    """The datasets of a server, or of one ``platform`` and ``env``; raises UnableToReadSource."""
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
+    """The datasets of a server, or of one ``platform`` and ``env``, or ``most`` of them; UnableToReadSource."""
     check_keys(entry, KEYS)
     aspects = "&aspects=".join(ASPECTS)
     entities = read_pages(
@@ -36,6 +36,7 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
         items="entities",
         cursor="scrollId",
         next_page=lambda page: page.get("scrollId"),
+        most=most,
     )
     return parse(entry, entities)
 

@@ -23,7 +23,7 @@ from assay.time.windows import Granularity
 from . import places
 from .dbt_tests import UnableToTranslate, translate
 from .documents import HTTP, documented, mapping, mappings, read_document
-from .entries import bearer, check_keys, time_zone
+from .entries import ALL, bearer, check_keys, time_zone
 from .places import TableSteps, leave_out_doubles, name_tables, replica_of
 from .properties import fields_of, tag_of
 
@@ -37,7 +37,7 @@ _VERSION = re.compile(r"/(\w+)/v(\d+)\.json$")
 Node = Mapping[str, Any]
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:  # its documents name all at once
     """What a project says; ``target`` is the folder, or the address, of its documents. Raises UnableToReadSource."""
     check_keys(entry, KEYS)
     target = str(entry["target"]).rstrip("/")

@@ -12,6 +12,8 @@ from assay.catalog.tellings import SourceTelling, UnableToReadSource
 from assay.edge.destination import UnableToCall, rules_for
 from assay.edge.outbound import ask
 
+from .entries import ALL
+
 SECONDS = 60.0  # for one answer
 MOST_SECONDS = 600.0  # for all pages of an address
 MOST_BYTES = 256 * 1024 * 1024  # of one document
@@ -38,11 +40,12 @@ def read_pages(
     cursor: str,
     next_page: Callable[[Mapping[str, Any]], object],
     bare: Collection[str] | None = None,
+    most: int = ALL,
 ) -> list[Mapping[str, Any]]:
     """The ``items`` of all pages of an address, which takes the ``cursor`` that ``next_page`` finds in the page before.
 
-    A page that has none but ``bare`` keys may leave out its items. Raises UnableToReadSource, also where one page leads
-    to another again, or to others for too long.
+    It ends with the page that has ``most`` of them. A page that has none but ``bare`` keys may leave out its items.
+    Raises UnableToReadSource, also where one page leads to another again, or to others for too long.
     """
     read: list[Mapping[str, Any]] = []
     marks: set[str] = set()
@@ -56,7 +59,7 @@ def read_pages(
         listed = mappings(page.get(items, [] if is_bare else None), f"{items} of {url}")
         read += listed
         following = next_page(page)
-        if not following:
+        if not following or len(read) >= most:
             return read
         own_marks = {f"cursor {following}", *(f"item {item}" for item in listed[:1])}
         if own_marks & marks:

@@ -9,7 +9,7 @@ from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSour
 
 from . import places
 from .documents import documented, mapping, mappings, read_document, text_at
-from .entries import bearer, check_keys, time_zone
+from .entries import ALL, bearer, check_keys, time_zone
 from .places import TableSteps, name_tables, replica_of
 from .properties import fields_of
 
@@ -24,7 +24,7 @@ TYPES = {
 }
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:  # its documents name all at once
     """What the templates of a cluster say; ``token`` refers to an API key. Raises UnableToReadSource."""
     check_keys(entry, KEYS)
     url, headers = str(entry["url"]).rstrip("/"), bearer(entry, scheme="ApiKey")

@@ -1,5 +1,6 @@
 """Entries of ``ASSAY_PROVIDERS``, as the modules of all kinds read them: their keys, defaults and secrets."""
 
+import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -10,6 +11,7 @@ from assay.references import REFERENCE, UnableToReadSecret, read_secret
 
 COMMON = ("name", "kind", "every", "defaults", "names", "except")  # which entries of every kind have
 DATACENTER, TIME_ZONE = "local", "UTC"
+ALL = sys.maxsize  # tables
 
 
 def check_keys(entry: Mapping[str, Any], keys: Mapping[str, bool]) -> None:

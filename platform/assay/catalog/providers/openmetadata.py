@@ -11,7 +11,7 @@ from assay.time.windows import Granularity
 
 from . import places
 from .documents import documented, mapping, mappings, read_document, read_pages, text_at
-from .entries import bearer, check_keys, time_zone
+from .entries import ALL, bearer, check_keys, time_zone
 from .places import TableSteps, name_tables, replica_of
 from .properties import tag_of
 
@@ -24,7 +24,7 @@ VIEWS = frozenset({"View", "SecureView"})
 GRANULARITIES = {cut.value.upper(): cut for cut in Granularity}
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
     """The tables of a server, or of one ``service``; with ``lineage`` what flows into each. UnableToReadSource."""
     check_keys(entry, KEYS)
     url, headers = f"{str(entry['url']).rstrip('/')}/api/v1", bearer(entry)
@@ -36,9 +36,15 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
         return paging.get("after")
 
     tables = read_pages(
-        f"{url}/tables", headers, {"limit": PAGE, "fields": FIELDS}, items="data", cursor="after", next_page=next_page
+        f"{url}/tables",
+        headers,
+        {"limit": PAGE, "fields": FIELDS},
+        items="data",
+        cursor="after",
+        next_page=next_page,
+        most=most,
     )
-    if isinstance(totals[-1], int) and len(tables) < totals[-1]:
+    if isinstance(totals[-1], int) and len(tables) < min(totals[-1], most):
         raise UnableToReadSource(f"{url}/tables gives {len(tables)} of {totals[-1]} tables: read it again later")
     lineage = {}
     if entry.get("lineage"):

@@ -10,7 +10,7 @@ from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSour
 
 from . import places
 from .documents import documented, mapping, mappings, read_pages, text_at
-from .entries import bearer, check_keys, datacenter, time_zone
+from .entries import ALL, bearer, check_keys, datacenter, time_zone
 from .places import TableSteps, name_tables, replica_of
 from .properties import fields_of
 
@@ -28,8 +28,8 @@ FORMATS: Mapping[str, Storage] = {
 VIEWS = frozenset({"VIEW", "METRIC_VIEW"})  # which hold no rows
 
 
-def read(entry: Mapping[str, Any]) -> SourceTelling:
-    """The tables of a server, or of one of its catalogs; raises UnableToReadSource."""
+def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
+    """The tables of a server, or of one of its catalogs, or ``most`` of them; raises UnableToReadSource."""
     check_keys(entry, KEYS)
     url, headers = f"{str(entry['url']).rstrip('/')}{API}", bearer(entry)
 
@@ -42,13 +42,15 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
             cursor="page_token",
             next_page=lambda page: page.get(NEXT),
             bare=(NEXT,),  # as Databricks answers of what is empty
+            most=most,
         )
 
     catalogs = [str(entry["catalog"])] if entry.get("catalog") else _names(listed("catalogs"), "a catalog")
     tables: list[Mapping[str, Any]] = []
     for catalog in catalogs:
         for schema in _names(listed("schemas", catalog_name=catalog), f"a schema of {catalog}"):
-            tables += listed("tables", catalog_name=catalog, schema_name=schema)
+            if len(tables) < most:
+                tables += listed("tables", catalog_name=catalog, schema_name=schema)
     return parse(entry, tables)
 
 
