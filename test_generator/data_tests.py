@@ -48,6 +48,8 @@ from .definition import DataTestSpec, Definition
 
 def held_to_declared(definition: Definition, dataset: Dataset) -> Definition:
     """The definition with the print of the columns that the dataset declares now; raises UnableToWrite."""
+    if not definition.declared and SCHEMA_DRIFT.name not in definition.assertion:
+        return definition
     try:
         return replace(definition, declared=declared_print(definition.assertion, dataset))
     except UnableToParse as error:
@@ -80,9 +82,9 @@ ProfileNamed = Callable[[str], DatasetProfile | None]
 UpstreamsOf = Callable[[str], frozenset[str]]  # the keys of the names of what feeds a dataset
 
 
-def unmeasurable(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
-    """The sentence that says which operand asks a business metric for rows, or a table for its value, if any does."""
-    for metric in _metrics(tree):
+def unmeasurable(metrics: Sequence[Metric], home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+    """The sentence that says which metric asks a business metric for rows, or a table for its value, if any does."""
+    for metric in metrics:
         of = profile_named(metric.dataset) if metric.dataset else home
         read = [(name, profile_named(name)) for name in others_of(metric.spec, None, home.full_name)]
         if computed := [name for name, other in read if other and other.business_metric]:
@@ -100,22 +102,15 @@ def unmeasurable(tree: Assertion, home: DatasetProfile, profile_named: ProfileNa
     return None
 
 
-def misaligned(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
-    """The sentence that says which operand's partitions do not align, if any do not."""
-    for name in sorted({metric.dataset for metric in _metrics(tree) if metric.dataset}):
+def misaligned(metrics: Sequence[Metric], home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+    """The sentence that says which metric's partitions do not align, if any do not."""
+    for name in sorted({metric.dataset for metric in metrics if metric.dataset}):
         other = profile_named(name)
         if home.partition is None or other is None:
             continue
         if other.partition is None or not aligned(home.partition.partitioning, other.partition.partitioning):
             return f"partitions do not align: those of {name} do not tile those of {home.full_name}"
     return None
-
-
-def undisclosed(
-    tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed, upstreams_of: UpstreamsOf
-) -> str | None:
-    """The sentence that says what the assertion would tell that it must not, if anything."""
-    return disclosed_by(_metrics(tree), home, profile_named, upstreams_of(home.full_name))
 
 
 def disclosed_by(
@@ -132,6 +127,7 @@ def disclosed_by(
 
 
 def _metrics(tree: Assertion) -> list[Metric]:
+    """The metrics that an assertion measures."""
     return [metric_of(operand) for operand in operands(tree)]
 
 
@@ -142,9 +138,9 @@ _DAY = _DAILY.at(datetime(2026, 3, 9, tzinfo=UTC))  # any: what stands in templa
 _QUOTED = re.compile("`([^`]+)`")
 
 
-def not_allowed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
-    """The sentence that says why the guard refuses a condition or a query of the assertion, if it does."""
-    for metric in _metrics(tree):
+def not_allowed(metrics: Sequence[Metric], home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+    """The sentence that says why the guard refuses a condition or a query of a metric, if it does."""
+    for metric in metrics:
         spec, measured = metric.spec, metric.dataset or home.full_name
         signature = METRICS[spec.name].signature
         conditions = [*signature.texts(ArgumentType.SQL, spec.arguments), *([spec.where] if spec.where else [])]
@@ -206,11 +202,12 @@ def checked_tree(
         )
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToWrite(str(error)) from None
+    metrics = _metrics(tree)
     if obstacle := (
-        unmeasurable(tree, own, profile_named)
-        or misaligned(tree, own, profile_named)
-        or undisclosed(tree, own, profile_named, upstreams_of)
-        or not_allowed(tree, own, profile_named)
+        unmeasurable(metrics, own, profile_named)
+        or misaligned(metrics, own, profile_named)
+        or disclosed_by(metrics, own, profile_named, upstreams_of(own.full_name))
+        or not_allowed(metrics, own, profile_named)
     ):
         raise UnableToWrite(obstacle)
     return to_json(tree)

@@ -459,6 +459,8 @@ def _fields(values: Mapping[str, Any]) -> Fields:
 
 def _text(value: Any) -> str:
     """A value as people write it; nothing for what is not said."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, timedelta):
         return format_duration(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import combining, east_asian_width
 
@@ -171,7 +172,7 @@ class Metric(PlacedParts):
     datacenter: str | None = None
     ago: str | None = None
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The canonical call with its groups, the key of its value; equal operands have equal texts."""
         return f"{self.call}{self.spec.grouping}"
@@ -201,7 +202,7 @@ class History(PlacedParts):
     every: str | None = None
     options: tuple[tuple[str, OptionValue], ...] = ()
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The canonical call with its groups, the key of its values."""
         return f"{self.call}{self.metric.spec.grouping}"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
@@ -40,6 +41,7 @@ _KINDS = (
 )
 
 
+@lru_cache(maxsize=4096)  # a catalog has few types, in many columns
 def column_kind(declared: str) -> ColumnKind:
     """The kind of a column of the declared type; ``ANY`` where the type tells nothing."""
     lowered = declared.lower()

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from assay.catalog.dataset_rows import tell_again
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import Surroundings, profile_of, surroundings
+from assay.database.statements import insert_rows
 from assay.models import Dataset, DataTest, Origin
 from assay.queue.claims import finish_all
 from execution_engine.services import watch_commits
@@ -97,8 +98,12 @@ def generate(dataset: Dataset, around: Surroundings) -> Generation:
         for edge in around.edges[dataset.name_key]
     ]
     generation = standard_tests(own, upstreams)
-    tests = (replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.tests)
-    return replace(generation, tests=tuple(tests))
+    return replace(generation, tests=tuple(_held_to_declared(test, dataset) for test in generation.tests))
+
+
+def _held_to_declared(test: DataTestSpec, dataset: Dataset) -> DataTestSpec:
+    definition = held_to_declared(test.definition, dataset)
+    return test if definition is test.definition else replace(test, definition=definition)
 
 
 def _of_business_metric(metric: DatasetProfile) -> Generation:
@@ -208,7 +213,7 @@ def _write_gaps(gaps: Mapping[int, Sequence[GapSpec]], now: datetime) -> None:
     by_key = {(id_, gap.category, gap.template, gap.reason): gap for id_, specs in gaps.items() for gap in specs}
     closed = [row.pk for key, row in rows.items() if key not in by_key]
     Gap.objects.filter(pk__in=closed).update(closed_at=now, next_report_at=None)
-    Gap.objects.bulk_create(
+    new = [
         Gap(
             dataset_id=id_,
             category=gap.category,
@@ -218,8 +223,10 @@ def _write_gaps(gaps: Mapping[int, Sequence[GapSpec]], now: datetime) -> None:
             since=now,
             next_report_at=now + REPORT_EVERY if gap.mendable else None,
         )
-        for (id_, *_), gap in ((key, gap) for key, gap in by_key.items() if key not in rows)
-    )
+        for (id_, *_), gap in by_key.items()
+        if (id_, gap.category, gap.template, gap.reason) not in rows
+    ]
+    insert_rows(new)
 
 
 def _again_at(dataset: Dataset, tests: Iterable[DataTest], now: datetime) -> datetime | None:

@@ -1,6 +1,7 @@
 """Write a catalog as YAML; plan it, sync it, sync it again, and push single changes into it, one after another."""
 
 import argparse
+import gc
 import json
 import tempfile
 from collections import defaultdict
@@ -19,6 +20,7 @@ from django.db import connection
 from django.test import Client
 from rich.console import Console
 
+from assay.command_line.cli import GC_THRESHOLD
 from assay.models import Dataset, DataTest, LineageEdge
 from benchmarks.engine.machine import machine
 from benchmarks.lineage import drawn
@@ -43,6 +45,7 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md")
     options, console = parser.parse_args(), Console(soft_wrap=True)
     warm_up()
+    gc.set_threshold(*GC_THRESHOLD)  # as the commands of a shell run
     settings.ALLOWED_HOSTS = ["testserver"]
     call_command("migrate", verbosity=0)
     on = f"{machine()}; {connection.vendor}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.config import config
 from assay.database.name_keys import name_key, name_keys
-from assay.database.statements import IN_ONE, in_parts, insert_rows, update_each
+from assay.database.statements import in_parts, insert_rows, update_each
 from assay.models import ColumnName, Dataset, Replica, Source, Telling
 from assay.time.stored_times import Holds
 
@@ -57,7 +57,7 @@ def write_tellings(tables: Sequence[TableTelling], *, source: str, full: bool, n
             changed.append(row)
         row.since = since_of(values, row.fields, row.since, now=now.isoformat())
         row.fields, row.seen_at = values, now
-    Telling.objects.bulk_create(created, batch_size=IN_ONE, ignore_conflicts=True)  # two events may name a new table
+    insert_rows(created, ignore_conflicts=True)  # two events may name a new table
     update_each(changed, ("fields", "since", "seen_at"))
     gone = {key: row for key, row in rows.items() if key not in tables_by_key}
     for part in in_parts(row.pk for row in gone.values()):
@@ -151,9 +151,7 @@ def write_datasets(keys: Collection[str], *, now: datetime) -> WrittenDatasets:
             update_each(changes, names)
         insert_rows([row for row, _ in moved.values() if row.pk is None], "name_key")
         Replica.objects.filter(dataset__in=[rows[key].pk for key in moved if key in rows]).delete()
-        Replica.objects.bulk_create(
-            Replica(dataset=row, **place) for row, profile in moved.values() for place in _places(profile)
-        )
+        insert_rows([Replica(dataset=row, **place) for row, profile in moved.values() for place in _places(profile)])
     write_column_names([*created, *changed])
     return WrittenDatasets(created=tuple(created), changed=tuple(changed), missing=tuple(missing))
 
@@ -256,20 +254,16 @@ def write_column_names(full_names: Collection[str]) -> None:
         declared = dict(Dataset.objects.filter(name_key__in=keys).values_list("pk", "columns"))
         names = {name_key(column["name"]): column["name"] for columns in declared.values() for column in columns}
         ids = _column_ids(names)
-        ColumnName.objects.bulk_create(
-            [ColumnName(name=name, name_key=key) for key, name in names.items() if key not in ids],
-            ignore_conflicts=True,
-        )
+        new = [ColumnName(name=name, name_key=key) for key, name in names.items() if key not in ids]
+        insert_rows(new, ignore_conflicts=True)
         ids |= _column_ids(names.keys() - ids.keys())
         rows = uses.objects.filter(dataset__in=declared).values_list("pk", "dataset_id", "columnname_id")
         stored = {(dataset, name): pk for pk, dataset, name in rows}
         pairs = {(pk, ids[name_key(column["name"])]) for pk, columns in declared.items() for column in columns}
         for part in in_parts([stored[pair] for pair in stored.keys() - pairs]):
             uses.objects.filter(pk__in=part).delete()
-        uses.objects.bulk_create(
-            [uses(dataset_id=dataset, columnname_id=name) for dataset, name in pairs - stored.keys()],
-            ignore_conflicts=True,
-        )
+        new_uses = [uses(dataset_id=dataset, columnname_id=name) for dataset, name in pairs - stored.keys()]
+        insert_rows(new_uses, ignore_conflicts=True)
 
 
 def _column_ids(keys: Iterable[str]) -> dict[str, int]:

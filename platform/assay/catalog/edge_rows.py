@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Q
 
 from assay.database.name_keys import name_key
-from assay.database.statements import IN_ONE, in_parts, update_each
+from assay.database.statements import in_parts, insert_rows, update_each
 from assay.models import Dataset, EdgeTelling, LineageEdge
 
 from .dataset_rows import Sources, sources_in_order
@@ -107,7 +107,7 @@ def _write_tellings(
             row.is_changed = any(getattr(row, name) != value for name, value in values.items())
             vars(row).update(values, seen_at=now, missed_since=None)
             changed.append(row)
-    EdgeTelling.objects.bulk_create(created.values(), batch_size=IN_ONE, ignore_conflicts=True)  # events may race
+    insert_rows(created.values(), ignore_conflicts=True)  # events may race
     update_each(changed, (*FLAGS, "seen_at", "missed_since"))
     return pairs
 
@@ -187,7 +187,7 @@ def _derive_part(ups_by_down: Mapping[str, Collection[str]], sources: Sources) -
                 vars(edge).update(values)
                 changed.append(edge)
                 touched |= {downstream.full_name} if differing & {*COMPARED} else set()
-    LineageEdge.objects.bulk_create(created, batch_size=IN_ONE, ignore_conflicts=True)
+    insert_rows(created, ignore_conflicts=True)
     update_each(changed, (*FLAGS, "source"))
     for part in in_parts(gone):
         LineageEdge.objects.filter(pk__in=part).delete()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any, Literal
 
 from assay.time.stored_times import Holds
@@ -179,7 +180,7 @@ class DatasetProfile:
         """The columns of the primary and of the partition key."""
         return (*self.primary_key, *([self.partition.column] if self.partition else []))
 
-    @property
+    @cached_property
     def targets(self) -> Targets:
         """Its SLAs and periods, from its own metadata or else its tier."""
         tier = TIERS[self.tier]

@@ -152,7 +152,7 @@ def owned(dataset: Dataset) -> Owned:
 
 def declared_by(dataset: Dataset) -> tuple[Declared, ...]:
     """The columns that the dataset declares, each with since when it is declared as it is."""
-    keys = _metadata_of(dataset).key_columns
+    keys = [*dataset.primary_key, *filter(None, [dataset.partition_column])]
     return declared_columns(dataset.columns, dataset.declared, keys, otherwise=dataset.created_at)
 
 

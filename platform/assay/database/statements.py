@@ -6,8 +6,19 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from django.db import connection
-from django.db.models import Field, Model, QuerySet
+from django.db import connection, connections
+from django.db.models import (
+    BooleanField,
+    CharField,
+    Field,
+    FloatField,
+    ForeignKey,
+    IntegerField,
+    Model,
+    QuerySet,
+    TextField,
+)
+from django.db.models.constants import OnConflict
 
 T = TypeVar("T")
 
@@ -33,27 +44,56 @@ def update_each(rows: Sequence[Model], names: Sequence[str], *, unchanged: Seque
     quote = connection.ops.quote_name
     parts = [f"{quote(str(field.column))} = %s" for field in columns]
     changes, conditions = ", ".join(parts[: len(names)]), " AND ".join(parts[len(names) :])
-    values = [[field.get_db_prep_save(getattr(row, field.attname), connection) for field in columns] for row in rows]
     with connection.cursor() as cursor:
-        cursor.executemany(f"UPDATE {quote(type(rows[0])._meta.db_table)} SET {changes} WHERE {conditions}", values)
+        cursor.executemany(
+            f"UPDATE {quote(type(rows[0])._meta.db_table)} SET {changes} WHERE {conditions}",
+            _parameters(rows, columns),
+        )
         return int(cursor.rowcount)
 
 
-def insert_rows(rows: Sequence[Model], *identity: str) -> None:
-    """Write new rows, each of which has its primary key then; ``identity`` names the columns that tell them apart.
+def insert_rows(rows: Collection[Model], *identity: str, ignore_conflicts: bool = False) -> None:
+    """Write new rows; ``ignore_conflicts`` leaves those that are there as they stand.
 
-    MySQL does not say which keys it has given: they are read by the first of these columns.
+    ``identity`` names the columns that tell rows apart, where each is to have its primary key then: it is read by the
+    first of them.
     """
-    if not rows:
-        return
-    objects = type(rows[0])._default_manager
-    objects.bulk_create(rows, batch_size=IN_ONE)
-    if rows[0].pk is None:
-        for part in in_parts(rows):
-            stored = objects.filter(**{f"{identity[0]}__in": {getattr(row, identity[0]) for row in part}})
+    for part in in_parts(rows):
+        statement, fields = _insertion(type(part[0]), connection.vendor, ignore_conflicts)
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, _parameters(part, fields))
+        if identity:
+            stored = type(part[0])._default_manager.filter(
+                **{f"{identity[0]}__in": {getattr(row, identity[0]) for row in part}}
+            )
             keys = {values[1:]: values[0] for values in stored.values_list("pk", *identity)}
             for row in part:
-                row.pk = keys[tuple(getattr(row, name) for name in identity)]
+                row.pk, row._state.adding = keys[tuple(getattr(row, name) for name in identity)], False
+
+
+# Fields whose values go to the database as they are where they are of these types: to ask the field how to write each
+# value takes as long as to write it.
+PLAIN_FIELDS = (BooleanField, CharField, FloatField, ForeignKey, IntegerField, TextField)
+PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
+
+
+def _parameters(rows: Iterable[Model], fields: "Sequence[Field[Any, Any]]") -> list[list[Any]]:
+    """The values of these fields of each row, as a statement takes them."""
+    database = connections[connection.alias]  # itself, as its proxy is asked for each value
+    write_time = database.ops.adapt_datetimefield_value
+    columns = [(field, field.attname, isinstance(field, PLAIN_FIELDS)) for field in fields]
+    return [
+        [
+            value
+            if is_plain and type(value) in PLAIN_TYPES
+            else write_time(value)
+            if type(value) is datetime
+            else field.get_db_prep_save(value, database)
+            for field, name, is_plain in columns
+            for value in (getattr(row, name),)
+        ]
+        for row in rows
+    ]
 
 
 # Query sets that are asked all the time: compiled once, as to build and compile one costs more than its answer.
@@ -137,12 +177,15 @@ def insert(row: Model) -> None:
     """Write a new row, by a statement that is compiled once; the row is not given its key."""
     statement, fields = _insertion(type(row), connection.vendor)
     with connection.cursor() as cursor:
-        cursor.execute(statement, [field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields])
+        cursor.execute(statement, *_parameters([row], fields))
 
 
 @lru_cache
-def _insertion(model: type[Model], vendor: str) -> "tuple[str, Sequence[Field[Any, Any]]]":
+def _insertion(
+    model: type[Model], vendor: str, ignore_conflicts: bool = False
+) -> "tuple[str, Sequence[Field[Any, Any]]]":
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    verb = connection.ops.insert_statement(OnConflict.IGNORE if ignore_conflicts else None)
     columns = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
     places = ", ".join(["%s"] * len(fields))
-    return f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({columns}) VALUES ({places})", fields
+    return f"{verb} {connection.ops.quote_name(model._meta.db_table)} ({columns}) VALUES ({places})", fields

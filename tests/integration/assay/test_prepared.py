@@ -10,8 +10,8 @@ from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing
-from assay.database.statements import PreparedRows, PreparedValues, insert, rows_of
-from assay.models import Dataset
+from assay.database.statements import PreparedRows, PreparedValues, insert, insert_rows, rows_of
+from assay.models import ColumnName, Dataset
 from incident_manager.models import LookUp
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, StandingFactory, day
 
@@ -71,3 +71,19 @@ def test_a_row_that_is_inserted_is_what_saving_it_writes() -> None:
     row.save()
     inserted, saved = columns(list(LookUp.objects.order_by("pk")))
     assert inserted | {"id": saved["id"]} == saved
+
+
+def test_rows_that_are_inserted_together_have_their_keys_then() -> None:
+    window, dataset = {"window_start": NOW, "window_end": NOW + HOUR}, DatasetFactory.create()
+    rows = [
+        LookUp(query=uuid4(), dataset=dataset, at=NOW, failed=bool(number), incidents=[number], **window)
+        for number in range(3)
+    ]
+    insert_rows(rows, "query")
+    assert columns(rows) == columns(list(LookUp.objects.order_by("pk")))
+
+
+def test_a_row_that_is_there_stays_as_it_stands_where_conflicts_are_ignored() -> None:
+    insert_rows([ColumnName(name="Fare", name_key="fare")])
+    insert_rows([ColumnName(name=name, name_key=name.lower()) for name in ("FARE", "id")], ignore_conflicts=True)
+    assert sorted(ColumnName.objects.values_list("name", flat=True)) == ["Fare", "id"]
