@@ -1,10 +1,11 @@
 """Sources read by themselves: the catalog files and the providers, each when it is due, written whole or not at all."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.db import transaction
 
@@ -185,9 +186,18 @@ def pull(row: Pull, now: datetime, answer: SourceTelling | UnableToReadSource | 
         tell_at = None if row.told_since else row.tell_at or now
         finish(row, due_at=again, failing_since=row.failing_since or now, fault=str(error), tell_at=tell_at)
     else:
-        tell_at = now if row.told_since else None
-        news = {"read_at": now, "failing_since": None, "fault": "", "left_out": list(left_out)}
-        finish(row, due_at=again, tell_at=tell_at, **news)
+        finish(row, due_at=again, **_success(row, left_out, now))
+
+
+def note_read(provider: str, left_out: Iterable[str], now: datetime) -> None:
+    """Note that somebody has read a provider beside its schedule: what was wrong with it is over."""
+    if row := Pull.objects.select_for_update().filter(name=provider).first():
+        Pull.objects.filter(pk=row.pk).update(**_success(row, left_out, now))
+
+
+def _success(row: Pull, left_out: Iterable[str], now: datetime) -> dict[str, Any]:
+    tell_at = now if row.told_since else None  # on-call hears that it is over
+    return {"read_at": now, "failing_since": None, "fault": "", "left_out": list(left_out), "tell_at": tell_at}
 
 
 def _write(row: Pull, answer: SourceTelling | UnableToReadSource | None, now: datetime) -> tuple[str, ...]:

@@ -13,5 +13,5 @@ from .offers import (
     suggest_due,
     take_back_rejection,
 )
-from .pulls import plan_telling, provider_named, pull_due, sync_telling
+from .pulls import note_read, plan_telling, provider_named, pull_due, sync_telling
 from .sync import remove_source, sync, sync_files

@@ -8,7 +8,7 @@ from django.db.models import Count, Max, Q
 
 from assay.database.name_keys import name_key
 from assay.database.statements import in_parts, insert_rows, update_each
-from assay.models import Dataset, EdgeTelling, LineageEdge
+from assay.models import Dataset, EdgeTelling, LineageEdge, Source
 
 from .dataset_rows import Sources, sources_in_order
 from .edges import EdgeFlags, MissedEdge, aged_edges, merge_flags, subject_of
@@ -50,6 +50,7 @@ def write_edges(
     else:
         _miss(gone.values(), now)
         EdgeTelling.objects.filter(source=source, missed_since__isnull=True).update(seen_at=now)
+        Source.objects.filter(name=source).update(read_at=now)
     return derive_edges(changed | gone.keys())
 
 
@@ -210,13 +211,12 @@ def end_aged_edges() -> set[str]:
     ]
     if not missed:
         return set()
-    by_source = EdgeTelling.objects.values("source").annotate(many=Count("pk"), last=Max("seen_at"))
-    figures = {row["source"]: (row["many"], row["last"]) for row in by_source}
-    heard_at = {(source, ""): last for source, (_, last) in figures.items()}
+    counts = dict(EdgeTelling.objects.values_list("source").annotate(Count("pk")))
+    read = Source.objects.filter(read_at__isnull=False).values_list("name", "read_at")
+    heard_at = {(source, ""): read_at for source, read_at in read if read_at is not None}
     for part in in_parts({edge.subject for edge in missed if edge.subject}):
         rows = EdgeTelling.objects.filter(source=OPENLINEAGE, downstream_key__in=part).values("downstream_key")
         heard_at |= {(OPENLINEAGE, row["downstream_key"]): row["last"] for row in rows.annotate(last=Max("seen_at"))}
-    counts = {source: many for source, (many, _) in figures.items()}
     aged = list(EdgeTelling.objects.filter(pk__in=aged_edges(missed, heard_at=heard_at, counts=counts)))
     _delete(aged)
     return derive_edges({row.pair for row in aged})

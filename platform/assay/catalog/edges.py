@@ -1,6 +1,6 @@
 """What sources tell of edges: how what several tell of one merges, and which no source has told of for long. Pure."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -9,6 +9,7 @@ from .tellings import OPENLINEAGE
 
 AGED_AFTER = timedelta(days=14)
 MOST_SHARE_AGED = 0.1  # of the edges of a source, at once; one always may go
+MOST_IN_ALL = 5  # edges of a source that may age though it tells of none any more
 
 Columns = Mapping[str, Sequence[str]]  # column of the downstream → columns upstream; under ``ANY`` those of all of it
 ANY = ""  # what joins and filters read, which all columns depend on
@@ -109,11 +110,17 @@ def aged_edges(
     """The ids of what has aged: its source tells without it for two weeks, and still tells. The longest missed first.
 
     ``heard_at``: when each source told last of each subject. While nothing is heard, nothing ages, and at most a tenth
-    of the edges of a source, of which ``counts`` says how many there are, ages at once.
+    of the edges of a source, of which ``counts`` says how many there are, ages at once. A source that tells of no edge
+    any more, and told of more than a few, is likely broken: nothing of it ages.
     """
+    missed_counts = Counter(edge.source for edge in missed)
+    silent = {source for source, many in missed_counts.items() if MOST_IN_ALL < counts[source] <= many}
     aged = defaultdict[str, list[tuple[datetime, int]]](list)
     for edge in missed:
-        if heard_at.get((edge.source, edge.subject), edge.missed_since) >= edge.missed_since + AGED_AFTER:
+        if (
+            edge.source not in silent
+            and heard_at.get((edge.source, edge.subject), edge.missed_since) >= edge.missed_since + AGED_AFTER
+        ):
             aged[edge.source].append((edge.missed_since, edge.id))
     return [
         id_

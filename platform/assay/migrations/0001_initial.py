@@ -127,6 +127,7 @@ class Migration(migrations.Migration):
                 ('place', models.CharField(blank=True, max_length=1000)),
                 ('kind', models.CharField(blank=True, max_length=40)),
                 ('defaults', models.JSONField(default=dict)),
+                ('read_at', models.DateTimeField(blank=True, null=True)),
             ],
             options={
                 'abstract': False,

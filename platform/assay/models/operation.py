@@ -71,6 +71,7 @@ class Source(Claimable):
     place = models.CharField(max_length=1000, blank=True)  # where it was read last
     kind = models.CharField(max_length=40, blank=True)  # of a provider; empty: catalog files
     defaults = models.JSONField(default=dict)  # of a provider: what holds where no source says it
+    read_at = models.DateTimeField(null=True, blank=True)  # of a provider: when all that it tells was written last
 
     def __str__(self) -> str:
         return f"{self.name!r} ({self.place})" if self.place else repr(self.name)

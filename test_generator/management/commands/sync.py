@@ -22,7 +22,7 @@ from execution_engine.providers import read_provider
 from execution_engine.selectors import idle_datacenters
 from test_generator import tasks
 from test_generator.models import RuleTemplate
-from test_generator.services import UnableToWrite, provider_named, remove_source, sync_files, sync_telling
+from test_generator.services import UnableToWrite, note_read, provider_named, remove_source, sync_files, sync_telling
 from test_generator.sync import idle_bindings
 from test_generator.templates.services import as_json, counts_of, template_summaries
 
@@ -111,6 +111,7 @@ def _written(
     if provider and telling:
         removal = options["allow_removal"]
         applied, left_out = sync_telling(telling, provider, allow_removal=removal, now=now)
+        note_read(provider.name, left_out, now)
         name, action = provider.name, "catalog.synced"
     elif name:
         names = {*Source.objects.values_list("name", flat=True), *Dataset.objects.values_list("source", flat=True)}

@@ -107,6 +107,27 @@ def test_an_edge_of_a_provider_ends_two_weeks_after_it_began_to_tell_without_it_
     assert upstreams() == {"a"}
 
 
+@pytest.mark.parametrize(("count", "last"), [(1, set()), (5, set()), (6, {"a", "b", "c", "d", "e", "f"})])
+def test_a_provider_that_tells_of_no_edge_any_more_loses_a_few_in_time_and_many_only_if_somebody_says_so(
+    count: int, last: set[str]
+) -> None:
+    Source.objects.create(name="dbt", kind="dbt")
+    DatasetFactory.create(name="e"), DatasetFactory.create(name="f")
+    edges = tuple(LineageProfile(upstream=f"raw.{name}", downstream="raw.mart") for name in "abcdef"[:count])
+    apply_telling(SourceTelling(lineage=edges), source="dbt", full=True, now=NOW)
+    for day in (1, 14):
+        apply_telling(SourceTelling(), source="dbt", full=True, now=days(day))
+        end_aged_edges()
+    assert len(upstreams()) == count
+    apply_telling(SourceTelling(), source="dbt", full=True, now=days(15))
+    for left in range(count, 0, -1):  # one a day
+        assert len(upstreams()) == max(left, len(last))
+        end_aged_edges()
+    assert upstreams() == last
+    apply_telling(SourceTelling(), source="dbt", full=True, allow_removal=True, now=days(16))
+    assert upstreams() == set()
+
+
 def test_edges_of_files_do_not_age_and_what_files_also_say_is_ended_by_them() -> None:
     event("a", "b", at=NOW)
     said = (LineageProfile(upstream="raw.b", downstream="raw.mart"),)

@@ -169,6 +169,20 @@ def test_half_of_the_tables_go_only_when_somebody_says_so(manifest: Path, capsys
     assert live() == ["orders"]
 
 
+def test_a_failing_provider_that_somebody_reads_with_success_fails_no_more(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pull_after(0)
+    write(manifest, "orders")
+    assert "2 of its 3 datasets" in pull_after(1).fault
+    run(capsys, "sync", "--provider", "shop", "--allow-removal")
+    tell_of_pull()
+    row = Pull.objects.get()
+    assert (row.fault, row.failing_since, row.tell_at, row.read_at) == ("", None, None, NOW + DAY)
+    subjects = Notice.objects.order_by("pk").values_list("subject", flat=True)
+    assert list(subjects) == ["Assay cannot read the provider shop", "Assay reads the provider shop again"]
+
+
 def test_new_defaults_hold_for_what_was_read_before(manifest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pull_after(0)
     change_entry(monkeypatch, defaults={**DEFAULTS, "tier": 1})
