@@ -18,6 +18,7 @@ from execution_engine.metrics.definition import NOTE
 from execution_engine.models import Heartbeat, Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.planning.planner import hash_of
+from execution_engine.services import obsolete_reason
 from test_generator.coverage import DatasetCoverage, TierCoverage, coverage
 from test_generator.models import Gap
 
@@ -134,19 +135,23 @@ def obsolete_datasets(
 ) -> list[ObsoleteDataset]:
     """The datasets that count in no coverage, the critical tiers first."""
     rows = Dataset.objects.exclude(pk__in=_in_use().values("pk")).exclude(pk__in=hidden).filter(**_whose(owner, team))
-    columns = ("tier", "full_name", "owner", "missing_since", "heartbeat__last_commit_at")
+    columns = ("tier", "full_name", "owner", "missing_since", "heartbeat__last_commit_at", "heartbeat__obsolete_since")
     ordered = rows.select_related("heartbeat").only(*columns).order_by("tier", "full_name")
     return [
-        ObsoleteDataset(name=row.full_name, tier=row.tier, owner=row.owner, reason=_obsolete_reason(row))
-        for row in ordered
+        ObsoleteDataset(name=row.full_name, tier=row.tier, owner=row.owner, reason=_why_unused(row)) for row in ordered
     ]
 
 
-def _obsolete_reason(dataset: Dataset) -> str:
+def _why_unused(dataset: Dataset) -> str:
     if dataset.missing_since is not None:
         return f"gone from its source since {dataset.missing_since:%Y-%m-%d}"
-    last = dataset.heartbeat.last_commit_at
-    return f"no commit since {last:%Y-%m-%d}; nothing in use is made of it, and nobody asks for it"
+    return why_obsolete(dataset)
+
+
+def why_obsolete(dataset: Dataset) -> str:
+    """Why a dataset is obsolete by its commits, and so has no standard test; empty where it is not."""
+    heartbeat = getattr(dataset, "heartbeat", None)
+    return obsolete_reason(heartbeat) if heartbeat and heartbeat.obsolete_since else ""
 
 
 def _in_use() -> QuerySet[Dataset]:

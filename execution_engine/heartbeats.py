@@ -53,8 +53,8 @@ CHANGED = (
 
 
 def out_of_bounds(now: datetime) -> Q:
-    """A condition on heartbeats: the table is late, or its last load is unusual."""
-    return Q(late_at__lt=now) | Q(is_unusual=True)
+    """A condition on heartbeats: the table is late, or its last load is unusual, and it is not obsolete."""
+    return Q(late_at__lt=now, obsolete_since=None) | Q(is_unusual=True, obsolete_since=None)
 
 
 def watch_commits(datasets: Sequence[Dataset], now: datetime) -> None:

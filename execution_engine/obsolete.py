@@ -1,4 +1,4 @@
-"""Obsolete tables: nothing comes, and nothing in use reads them. They are marked once an hour, and leave coverage."""
+"""Obsolete tables: nothing comes, and nothing in use reads them. Marked once an hour, they have no standard tests."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -32,8 +32,22 @@ def unread_tables(
     return idle.intersection(silent)
 
 
+def obsolete_reason(row: Heartbeat) -> str:
+    """Why a table that is marked is obsolete."""
+    return f"no commit since {row.last_commit_at:%Y-%m-%d}; nothing in use is made of it, and nobody asks for it"
+
+
+def obsolete_ids(datasets: Collection[Dataset]) -> set[int]:
+    """The ids of those that are marked as obsolete."""
+    rows = Heartbeat.objects.filter(dataset__in=datasets, obsolete_since__isnull=False)
+    return set(rows.values_list("dataset", flat=True))
+
+
 def mark_obsolete(asked_for: Collection[int], now: datetime) -> None:
-    """Mark the tables that are obsolete now, and no others; ``asked_for`` are the datasets that people ask for."""
+    """Mark the tables that are obsolete now, and no others; ``asked_for`` are the datasets that people ask for.
+
+    The tests of those that change are left to be reconciled.
+    """
     is_old = Q(last_commit_at__lte=now - SILENT_FOR, dataset__created_at__lte=now - KNOWN_FOR)
     beats = Heartbeat.objects.filter(is_old | Q(obsolete_since__isnull=False)).select_related("dataset")
     columns = ("fault", "seen_at", "last_commit_at", "obsolete_since", "dataset__name_key")
@@ -49,3 +63,5 @@ def mark_obsolete(asked_for: Collection[int], now: datetime) -> None:
     for row in changed:
         row.obsolete_since = None if row.obsolete_since else now
     update_each(changed, ("obsolete_since",))
+    for ids in in_parts(row.dataset_id for row in changed):
+        Dataset.objects.filter(pk__in=ids).update(reconcile_at=now)

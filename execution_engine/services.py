@@ -37,6 +37,8 @@ from execution_engine.scans.run_scan import scan_pending as scan_pending
 from .heartbeats import out_of_bounds as out_of_bounds
 from .heartbeats import watch_commits as watch_commits
 from .obsolete import mark_obsolete as mark_obsolete
+from .obsolete import obsolete_ids as obsolete_ids
+from .obsolete import obsolete_reason as obsolete_reason
 from .watch import look as look
 from .watch import unwatch_window as unwatch_window
 from .watch import watch_window as watch_window

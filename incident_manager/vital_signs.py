@@ -51,8 +51,10 @@ def importance_of(datasets: Collection[int] | None, now: datetime) -> dict[int, 
 
 
 def sentences_of(row: Heartbeat, now: datetime) -> list[str]:
-    """What is unusual of a table now, in plain words; nothing where both signs are within their bounds."""
-    sentences = []
+    """What is unusual of a table now, in plain words; nothing of one within its bounds, or an obsolete one."""
+    sentences = list[str]()
+    if row.obsolete_since:
+        return sentences
     if row.late_at and row.last_commit_at and row.late_at < now:
         silence = f"no commit since {row.last_commit_at:%Y-%m-%d %H:%M} UTC"
         sentences.append(f"{silence}: the next one usually comes by {row.late_at:%Y-%m-%d %H:%M} UTC")

@@ -156,7 +156,7 @@ def _with_tests(tables: Sequence[OnboardedTable]) -> list[OnboardedTable]:
     results = []
     for table in tables:
         if (row := rows.get(table.name)) is not None:
-            generation = generate(row, around)
+            generation = generate(row, around, is_obsolete=False)
             made = changes_of(row, standing[row.pk], templates, around)
             gaps = (*generation.gaps, *by_template(made.gaps))
             table = replace(

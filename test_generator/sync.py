@@ -31,6 +31,7 @@ from assay.time.durations import format_duration
 from execution_engine.engines.files.listing import refusal_of
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.planning.schedules import UnableToSchedule, check_line
+from execution_engine.services import obsolete_ids
 from test_generator.generation.generate import RETIRE_GRACE, changes, generate, stored_tests
 from test_generator.templates.rules import MadeChanges, by_template
 from test_generator.templates.services import changes_of, fault_of, tell_templates, template_of
@@ -377,9 +378,9 @@ def _tests_to_be(source: str, now: datetime) -> tuple[list[Difference], list[Gap
     ids = Dataset.objects.filter(reconcile_at__lte=now).order_by("full_name").values_list("pk", flat=True)
     for part in in_parts(ids):
         datasets = list(Dataset.objects.filter(pk__in=part).order_by("full_name"))
-        around, tests = surroundings(datasets), stored_tests(datasets)
+        around, tests, obsolete = surroundings(datasets), stored_tests(datasets), obsolete_ids(datasets)
         for row in datasets:
-            generation = generate(row, around)
+            generation = generate(row, around, is_obsolete=row.pk in obsolete)
             made = changes_of(row, tests[row.pk], templates, around)
             of_tests += _differences_of_tests(row, tests[row.pk], generation, made, now)
             if row.source == source and row.missing_since is None:

@@ -12,7 +12,7 @@ from assay.catalog.selectors import Surroundings, profile_of, surroundings
 from assay.database.statements import insert_rows
 from assay.models import Dataset, DataTest, Origin
 from assay.queue.claims import finish_all
-from execution_engine.services import watch_commits
+from execution_engine.services import obsolete_ids, watch_commits
 from test_generator.business_metrics import UnableToDefine, completed
 from test_generator.data_tests import (
     UnableToWrite,
@@ -48,12 +48,12 @@ def reconcile_datasets(datasets: Sequence[Dataset], now: datetime) -> None:
                 # it takes the home and the partitions that its sources have now
                 tell_again(dataset, completed(profile_of(dataset), catalogued), now=now)
     around, tests_by_id = surroundings(datasets), stored_tests(datasets)
-    templates = list(RuleTemplate.objects.order_by("name"))
+    templates, obsolete = list(RuleTemplate.objects.order_by("name")), obsolete_ids(datasets)
     definitions, gaps = Definitions(list), dict[int, list[GapSpec]]()
     for dataset in datasets:
         tests = tests_by_id[dataset.pk]
         gaps[dataset.pk] = _apply_templates(dataset, tests, templates, definitions, around, now)
-        generation = generate(dataset, around)
+        generation = generate(dataset, around, is_obsolete=dataset.pk in obsolete)
         apply(dataset, tests, changes(dataset, tests, generation, now), definitions, now)
         gaps[dataset.pk] += generation.gaps
     for author, of_author in definitions.items():
@@ -84,9 +84,9 @@ def stored_tests(datasets: Sequence[Dataset]) -> dict[int, list[DataTest]]:
     return tests
 
 
-def generate(dataset: Dataset, around: Surroundings) -> Generation:
-    """What the metadata and lineage of the dataset lead to; nothing, once it is gone from its source."""
-    if dataset.missing_since:
+def generate(dataset: Dataset, around: Surroundings, *, is_obsolete: bool) -> Generation:
+    """What the metadata and lineage of the dataset lead to; nothing, once it is gone from its source, or obsolete."""
+    if dataset.missing_since or is_obsolete:
         return Generation()
     own = around.profile_of(dataset)
     if own.business_metric is not None:

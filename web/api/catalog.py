@@ -15,7 +15,14 @@ from rest_framework.mixins import RetrieveModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from alerting.selectors import ObsoleteDataset, complete_up_to, coverage_by_tier, obsolete_datasets, times_to_complete
+from alerting.selectors import (
+    ObsoleteDataset,
+    complete_up_to,
+    coverage_by_tier,
+    obsolete_datasets,
+    times_to_complete,
+    why_obsolete,
+)
 from assay import clock
 from assay.accounts import follow, unfollow
 from assay.catalog.corrections import UnableToCorrect, correct, origins_of
@@ -107,9 +114,14 @@ class DatasetDetail(DatasetRow):
     time_to_complete = serializers.SerializerMethodField()
     origins = serializers.SerializerMethodField()
     proposed = serializers.SerializerMethodField()
+    obsolete = serializers.SerializerMethodField()
 
     class Meta(DatasetRow.Meta):
-        fields = (*DatasetRow.Meta.fields, "complete_up_to", "time_to_complete", "origins", "proposed")
+        fields = (*DatasetRow.Meta.fields, "complete_up_to", "time_to_complete", "origins", "proposed", "obsolete")
+
+    def get_obsolete(self, dataset: Dataset) -> str:
+        """Why it is obsolete by its commits, and so has no standard test; empty: it is not."""
+        return why_obsolete(dataset)
 
     def get_complete_up_to(self, dataset: Dataset) -> datetime | None:
         """The end (exclusive) of the last complete window before the first that is not."""

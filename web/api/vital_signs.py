@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.models import Dataset
 from web.access.who import hidden_datasets
+from web.rendering.search import matching_datasets
 from web.rendering.vital_signs import Missing, SignState, TableSigns, TableSort, ordered_tables, signs_of
 
 from .base import Api
@@ -21,7 +21,9 @@ PAGE_SIZE = 50
 class VitalSignsQuery(Shape):
     """Which tables, in which order."""
 
-    q = serializers.CharField(required=False, max_length=300, default="", help_text="part of the name")
+    q = serializers.CharField(
+        required=False, max_length=300, default="", help_text="words, each part of the name, the owner or the team"
+    )
     unusual = serializers.BooleanField(required=False, default=False, help_text="only tables out of their bounds")
     sort = serializers.ChoiceField(
         [sign + name for name in TableSort for sign in ("", "-")], required=False, default=TableSort.IMPORTANCE.value
@@ -67,13 +69,13 @@ class TableSignsRow(serializers.Serializer[TableSigns]):
 
     @extend_schema_field(serializers.DateTimeField(allow_null=True))
     def get_expected_at(self, row: TableSigns) -> Any:
-        """When the next commit is expected; null: nobody knows yet."""
-        return row.heartbeat and row.heartbeat.expected_at
+        """When the next commit is expected; null: nobody knows yet, or the table is obsolete."""
+        return None if row.state is SignState.OBSOLETE else row.heartbeat and row.heartbeat.expected_at
 
     @extend_schema_field(serializers.DateTimeField(allow_null=True))
     def get_late_at(self, row: TableSigns) -> Any:
-        """From when on a silence is unusual; null: nobody knows yet."""
-        return row.heartbeat and row.heartbeat.late_at
+        """From when on a silence is unusual; null: nobody knows yet, or the table is obsolete."""
+        return None if row.state is SignState.OBSOLETE else row.heartbeat and row.heartbeat.late_at
 
     @extend_schema_field(VolumeRow(allow_null=True))
     def get_volume(self, row: TableSigns) -> Any:
@@ -100,7 +102,7 @@ class VitalSigns(Api):
         """
         query, now = self.read_query(VitalSignsQuery), clock.now()
         keys, importance = ordered_tables(
-            Dataset.objects.filter(full_name__icontains=query["q"]),
+            matching_datasets(query["q"]),
             hidden=hidden_datasets(request),
             unusual=query["unusual"],
             sort=query["sort"],

@@ -36,13 +36,13 @@ from web.access.throttles import costs
 from web.access.who import hidden_datasets, may, person_of, readable
 from web.doctor import idle
 from web.rendering.headline import folded, reason_text
-from web.rendering.search import declares_column
+from web.rendering.search import declares_column, matching_datasets
 from web.rendering.status import WORDS, DisplayStatus, look_of, plain
 
 from .dataset import BACK_FILLED
 from .days import strips
 from .incident import MOST_CARDS, ROOTS, cards, headlines_of, open_incidents
-from .page_policy import TIERS, FilterForm, PageMessage, choice_field, demand, form_of, matching, page
+from .page_policy import TIERS, FilterForm, PageMessage, choice_field, demand, form_of, page
 
 SIZES = (25, 50, 100)  # rows of a page, which is no larger than 150 kB
 PAGE_SIZE = 50
@@ -260,7 +260,7 @@ def catalogue(
         *([own] if own is not None and whose in WHOSE else []),
     ]
     if q or conditions:
-        rows = matching(q or "").filter(*conditions).values_list("pk", flat=True)
+        rows = matching_datasets(q or "").filter(*conditions).values_list("pk", flat=True)
         keys = [pk for pk in rows if pk in names]
     else:
         keys = list(names)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from alerting.models import Standing
-from alerting.selectors import complete_up_to, times_to_complete
+from alerting.selectors import complete_up_to, times_to_complete, why_obsolete
 from assay import clock
 from assay.access import Action
 from assay.catalog.locations import PUSHED
@@ -296,6 +296,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "idle": idle(),
         "tab": tab,
         "part": f"web/_dataset_{tab}.html",
+        "why_obsolete": why_obsolete(dataset),
         "tabs": tabs(request, dataset),
         "answer": judge(facts, RangeRequest()),
         "replicas": [

@@ -49,6 +49,7 @@ from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
 from web.rendering.findings import OF_GROUPS, FindingTable, GroupSummary, MovedStatistic, groups_of, moved, tables_of
 from web.rendering.headline import timeline_of
 from web.rendering.lineage import lineage
+from web.rendering.search import matching_datasets
 from web.rendering.status import plain
 
 from .explanations import explanation_with_plots
@@ -65,7 +66,6 @@ from .page_policy import (
     complain,
     demand,
     form_of,
-    matching,
     override_address,
     page,
     zoom_of,
@@ -200,7 +200,7 @@ def matching_incidents(
     """Those that are open, the newest first, and those that are resolved, the last first."""
     rows = Incident.objects.select_related(*OF_A_ROW)
     if q:
-        rows = rows.filter(dataset__in=list(matching(q).values_list("pk", flat=True)))
+        rows = rows.filter(dataset__in=list(matching_datasets(q).values_list("pk", flat=True)))
     if category:
         rows = rows.filter(category=category)
     if tier is not None:

@@ -12,7 +12,6 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -91,14 +90,6 @@ def override_address(dataset: Dataset, window: Window | None, incident: int | No
         text = partitioning.key(window)
     query = urlencode({"override": text} | ({"incident": incident} if incident else {}))
     return f"{reverse('dataset', args=[dataset.full_name])}?{query}#override"
-
-
-def matching(text: str) -> QuerySet[Dataset]:
-    """The datasets of which each word of a text is in the name, the owner or the team."""
-    rows = Dataset.objects.all()
-    for word in text.split():
-        rows = rows.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
-    return rows
 
 
 def with_query(home: str, query: QueryDict) -> str:

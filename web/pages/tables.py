@@ -10,9 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from assay import clock
 from web.access.who import hidden_datasets
 from web.rendering.charts import small_chart
+from web.rendering.search import matching_datasets
 from web.rendering.vital_signs import Missing, SignState, TableSigns, TableSort, ordered_tables, signs_of
 
-from .page_policy import FilterForm, choice_field, matching, page
+from .page_policy import FilterForm, choice_field, page
 
 PAGE_SIZE = 50
 MOST_LETTERS = 200
@@ -21,6 +22,7 @@ STATE_WORDS = {
     SignState.UNUSUAL: _("unusual"),
     SignState.USUAL: _("as usual"),
     SignState.LEARNING: _("learning"),
+    SignState.OBSOLETE: _("obsolete"),
     SignState.UNREADABLE: _("cannot be read"),
 }
 MISSING_WORDS = {
@@ -44,7 +46,7 @@ def tables_page(request: HttpRequest) -> HttpResponse:
     """All tables that the reader may see, the most important first."""
     filters, now = TablesForm(request.GET).values(), clock.now()
     keys, importance = ordered_tables(
-        matching(filters["q"] or ""),
+        matching_datasets(filters["q"] or ""),
         hidden=hidden_datasets(request),
         unusual=filters["signs"] == "unusual",
         sort=filters["sort"],

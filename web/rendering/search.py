@@ -172,3 +172,11 @@ def _tests(text: str, hidden: Collection[int], most: int) -> Iterable[Hit]:
 def declares_column(name: str) -> Q:
     """Of datasets those that declare a column of this name, in whatever case."""
     return Q(column_names__name_key=name_key(name))
+
+
+def matching_datasets(text: str) -> QuerySet[Dataset]:
+    """The datasets of which each word of a text is in the name, the owner or the team."""
+    rows = Dataset.objects.all()
+    for word in text.split():
+        rows = rows.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
+    return rows

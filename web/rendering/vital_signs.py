@@ -11,7 +11,7 @@ from django.db.models.functions import TruncDate
 
 from assay.models import Dataset
 from execution_engine.models import Heartbeat, TableCommit
-from execution_engine.services import out_of_bounds
+from execution_engine.services import obsolete_reason, out_of_bounds
 from incident_manager.vital_signs import Importance, importance_of, sentences_of
 
 SHOWN = timedelta(days=28)
@@ -25,6 +25,7 @@ class SignState(StrEnum):
     UNUSUAL = "unusual"
     USUAL = "usual"
     LEARNING = "learning"
+    OBSOLETE = "obsolete"
     UNREADABLE = "unreadable"
 
 
@@ -100,6 +101,8 @@ def _signs(
         Missing.TESTS: dataset.live_tests,  # type: ignore[attr-defined]
     }
     notes = [row.fault or "", row.arrival_note, row.volume_note] if row else []
+    if is_obsolete := row is not None and row.obsolete_since is not None:
+        notes = [obsolete_reason(row)]
     return TableSigns(
         dataset=dataset,
         heartbeat=row,
@@ -107,12 +110,14 @@ def _signs(
         state=_state(row, now),
         sentences=sentences_of(row, now) if row else [],
         notes=[note for note in notes if note],
-        missing=[name for name, value in declared.items() if not value],
+        missing=[name for name, value in declared.items() if not value and not is_obsolete],
         loads=loads,
     )
 
 
 def _state(row: Heartbeat | None, now: datetime) -> SignState:
+    if row is not None and row.obsolete_since:
+        return SignState.OBSOLETE
     if row is not None and row.late_at and row.late_at < now:
         return SignState.LATE
     if row is not None and row.is_unusual:

@@ -28,7 +28,7 @@ from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import Veil
-from execution_engine.services import UnableToRequest, cost_of, last_partitions, read_as_of, request_all
+from execution_engine.services import UnableToRequest, cost_of, last_partitions, obsolete_ids, read_as_of, request_all
 
 MANY = 3  # windows from which on the table leaves out what held
 GLOB = frozenset("*?[")  # what a pattern of names has, and no name
@@ -181,7 +181,8 @@ def _request(options: Mapping[str, Any], now: datetime) -> tuple[str, str, Seque
     except (UnableToReadWindow, UnableToRequest) as unable:
         raise UnableToRun(str(unable)) from None
     if not requested.runs:
-        reasons = "; ".join(f"{name}: {why}" for name, why in requested.left_out.items())
+        obsolete = ["its standard tests rest: it is obsolete"] if obsolete_ids([dataset]) else []
+        reasons = "; ".join([*obsolete, *(f"{name}: {why}" for name, why in requested.left_out.items())])
         raise UnableToRun(
             f"{dataset.full_name} has no test to run over {window.text}{': ' if reasons else ''}{reasons}. "
             "`assay plan` tells its tests"

@@ -50,6 +50,7 @@ def test_the_digest_names_unusual_tables_the_most_important_first() -> None:
     heartbeat(DatasetFactory.create(name="late"), late_at=NOW - HOUR)
     half = heartbeat(DatasetFactory.create(name="half"), is_unusual=True, volume=HALF).dataset
     heartbeat(DatasetFactory.create(name="sound"))
+    heartbeat(DatasetFactory.create(name="obsolete"), late_at=NOW - HOUR, obsolete_since=NOW)
     stand_on(half)
     assert figures_of("trips", now=NOW).signs == [
         "raw.half: the load of 2026-03-09 12:00 brought 450 rows: 900 to 1,100 are usual",

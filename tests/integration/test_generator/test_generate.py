@@ -8,6 +8,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from assay.catalog.selectors import surroundings
 from assay.models import Dataset, DataTest, LineageEdge, Replica, Revision
+from execution_engine.models import Heartbeat
+from execution_engine.services import mark_obsolete
 from test_generator.definition import Generation
 from test_generator.generation.generate import changes, generate, stored_tests
 from test_generator.generation.standard import Changes, ExistingTest
@@ -128,7 +130,7 @@ def test_where_nothing_has_changed_nothing_is_written() -> None:
     tests, count = named(dataset), Revision.objects.count()
     stood = {name: row(test) for name, test in tests.items()}
     around, stored = surroundings([dataset]), stored_tests([dataset])[dataset.pk]
-    left = changes(dataset, stored, generate(dataset, around), NOW)
+    left = changes(dataset, stored, generate(dataset, around, is_obsolete=False), NOW)
     assert left == Changes()
     brought(dataset, NOW + DAY)
     assert {name: row(test) for name, test in named(dataset).items()} == stood
@@ -226,7 +228,20 @@ def test_the_tests_of_a_dataset_that_is_gone_end_after_a_day() -> None:
     assert set(named(beside)) == STANDARD
     assert {closed_at for _, closed_at in gaps(beside)} == {None}
     gone = Dataset.objects.get(pk=dataset.pk)
-    assert generate(gone, surroundings([gone])).gaps == ()
+    assert generate(gone, surroundings([gone]), is_obsolete=False).gaps == ()
+
+
+def test_the_tests_of_an_obsolete_dataset_rest_until_a_commit_comes_and_those_of_people_go_on() -> None:
+    dataset = mart(created_at=NOW - 200 * DAY)
+    brought(dataset)
+    DataTestFactory.create(dataset=dataset, name="own")
+    Heartbeat.objects.update(seen_at=NOW, last_commit_at=NOW - 100 * DAY)
+    mark_obsolete([], NOW)
+    assert again_at(dataset) == NOW
+    assert brought(dataset) == {"own"}
+    Heartbeat.objects.update(last_commit_at=NOW)
+    mark_obsolete([], NOW + HOUR)
+    assert brought(dataset, NOW + HOUR) == STANDARD | {"own"}
 
 
 def test_a_gap_is_told_weekly_where_metadata_would_mend_it_and_closed_once_it_is_mended() -> None:

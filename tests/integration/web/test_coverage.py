@@ -155,6 +155,11 @@ def test_an_obsolete_dataset_counts_in_no_tier_and_is_listed_with_the_reason(api
         3,
         ["raw.asked", "raw.new", "raw.read"],
     )
+    assert api.get("/api/v1/datasets/raw.left").json()["obsolete"] == silence
+    assert [silence in pages.get(f"/datasets/raw.{name}").content.decode() for name in ("left", "read")] == [
+        True,
+        False,
+    ]
     page = pages.get("/coverage")
     assert {row["dataset"].name for row in page.context["rows"]} == {"asked", "new", "read"}
     assert silence in page.content.decode()

@@ -18,7 +18,7 @@ def tables() -> None:
     clock.simulate(NOW)
     late, sound, bare = (
         DatasetFactory.create(name="late"),
-        DatasetFactory.create(name="sound"),
+        DatasetFactory.create(name="sound", owner="eve"),
         DatasetFactory.create(name="bare", primary_key=[], partition_column="", granularity="", tier=5),
     )
     BlastRadius.objects.create(dataset=late, downstreams=3, by_tier=[0] * 6, roots=0, depth=1)
@@ -49,12 +49,24 @@ def test_the_api_lists_tables_by_importance_with_what_is_missing(api: APIClient)
     [
         ({"unusual": "true"}, ["raw.late"]),
         ({"q": "soun"}, ["raw.sound"]),
+        ({"q": "Eve raw"}, ["raw.sound"]),
         ({"sort": "name"}, ["raw.bare", "raw.late", "raw.sound"]),
         ({"limit": "1", "offset": "1"}, ["raw.sound"]),
     ],
 )
 def test_tables_are_filtered_sorted_and_cut(api: APIClient, query: dict[str, str], names: list[str]) -> None:
     assert [row["dataset"] for row in api.get("/api/v1/vital-signs", query).json()["results"]] == names
+
+
+def test_a_table_that_is_obsolete_is_neither_late_nor_lacks_anything(api: APIClient, pages: Client) -> None:
+    Heartbeat.objects.filter(dataset__name="late").update(obsolete_since=NOW, is_unusual=True)
+    (row, *_) = api.get("/api/v1/vital-signs").json()["results"]
+    silence = "no commit since 2026-03-09; nothing in use is made of it, and nobody asks for it"
+    assert (row["state"], row["signs"], row["notes"], row["missing"]) == ("obsolete", [], [silence], [])
+    assert (row["late_at"], row["expected_at"]) == (None, None)
+    assert api.get("/api/v1/vital-signs", {"unusual": "true"}).json()["count"] == 0
+    text = pages.get("/tables?q=late").content.decode()
+    assert ("<strong>obsolete</strong>" in text, "late from" in text, "is made of it" in text) == (True, False, True)
 
 
 def test_the_page_shows_the_heartbeat_and_what_to_declare_next(pages: Client) -> None:
