@@ -35,6 +35,7 @@ class Reason(StrEnum):
     LEASE_LOST = "lease lost"
 
 
+WITHOUT_ROWS = frozenset({Reason.NO_DATA, Reason.UNDEFINED})  # of a window that has none: a share of no rows is null
 ABNORMAL = frozenset({Reason.TIMEOUT, Reason.OUT_OF_MEMORY, Reason.CRASHED})  # ends that a poison brings about
 TRANSIENT = ABNORMAL | {Reason.NO_DATA, Reason.ENGINE_UNREACHABLE, Reason.STORE_UNREACHABLE, Reason.LEASE_LOST}
 

@@ -8,7 +8,7 @@ from hashlib import blake2s
 
 from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.routes import QuietHours
-from execution_engine.outcome import TRANSIENT, Reason
+from execution_engine.outcome import TRANSIENT, WITHOUT_ROWS, Reason
 
 # Who is told that a standing could not be judged.
 
@@ -23,7 +23,7 @@ class Audience(StrEnum):
 
 def audience_of_unknown(reason: Reason | None, *, freshness_broken: bool) -> Audience:
     """Who hears of an UNKNOWN with this cause; None, a run that gave nothing at all, is the platform's own fault."""
-    says_late = freshness_broken and reason in (Reason.NO_DATA, Reason.UNDEFINED)  # a share of no rows is null
+    says_late = freshness_broken and reason in WITHOUT_ROWS
     if says_late or reason in (Reason.NOT_DUE, Reason.WARMING_UP):
         return Audience.NOBODY
     return Audience.ON_CALL if reason is None or reason in TRANSIENT else Audience.OWNER

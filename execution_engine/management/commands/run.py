@@ -21,11 +21,11 @@ from assay.command_line.command import UnableToRun, wait_for
 from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
 from assay.database.statements import in_parts
-from assay.models import Dataset, Severity
+from assay.models import Category, Dataset, Severity
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow
 from execution_engine.models import Run, RunReason
-from execution_engine.outcome import Outcome, Reason
+from execution_engine.outcome import WITHOUT_ROWS, Outcome, Reason
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import Veil
 from execution_engine.services import UnableToRequest, cost_of, last_partitions, obsolete_ids, read_as_of, request_all
@@ -260,10 +260,17 @@ def _judged_last(runs: list[int]) -> list[int]:
 
 
 def _code(runs: list[Run]) -> ExitCode:
-    """The exit code; a test that still learns has not failed, as on the first partitions of a table."""
+    """The exit code; a test that still learns has not failed, as on the first partitions of a table.
+
+    Nor has one that finds no rows where the test of freshness says so.
+    """
     broken = [run for run in runs if run.outcome == Outcome.BROKEN]
     if any(run.revision.severity == Severity.HARD for run in broken):
         return ExitCode.FAILED
-    if any(run.outcome == Outcome.ERROR and run.error_reason != Reason.WARMING_UP for run in runs):
+    late = {(run.data_test.dataset_id, run.window) for run in broken if run.data_test.category == Category.FRESHNESS}
+    errors = [run for run in runs if run.outcome == Outcome.ERROR and run.error_reason != Reason.WARMING_UP]
+    if any(
+        run.error_reason not in WITHOUT_ROWS or (run.data_test.dataset_id, run.window) not in late for run in errors
+    ):
         return ExitCode.UNABLE
     return ExitCode.WARNED if broken else ExitCode.HELD

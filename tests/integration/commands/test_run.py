@@ -10,6 +10,7 @@ import pytest
 
 from alerting.models import Standing
 from assay import clock
+from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
 from tests.fixture_types import Capture
@@ -62,6 +63,17 @@ def test_the_past_of_all_datasets_that_fit_a_pattern_is_judged_and_summed_up_by_
     assert (code, "assay: 3 runs, the newest partition first" in error) == (1, True)
     assert "3 runs of 1 dataset: 2 held, 1 broken, 0 error" in said
     assert "raw.fares │ enough │ 1" in said
+
+
+def test_a_day_without_rows_is_no_inability_where_freshness_says_that_it_is_missing(capsys: Capture) -> None:
+    dataset = Dataset.objects.get(name="fares")
+    more = {"dataset": dataset, "severity": "soft"}
+    DataTestFactory.create(name="double", assertion="1 - count_distinct(id) / row_count() <= 0", **more)
+    DataTestFactory.create(name="late", assertion="freshness(complete=0.9) < 6h", category="freshness", **more)
+    friday = ("--window", "2026-03-06", "--data-test", "double")
+    code, answer, _ = run(capsys, *friday, "--json")
+    assert (code, answer["runs"][0]["outcome"]) == (ExitCode.UNABLE, "error")
+    assert run(capsys, *friday, "--data-test", "late")[0] == ExitCode.WARNED
 
 
 @pytest.mark.parametrize(
