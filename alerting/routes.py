@@ -13,9 +13,9 @@ from typing import Annotated, Literal, get_args
 from zoneinfo import ZoneInfo
 
 import structlog
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from assay.catalog.yaml.parts import Level, Word, YamlPart
+from assay.catalog.yaml.parts import Address, Level, Word, YamlPart
 from assay.catalog.yaml.provider import sentence_of
 from assay.catalog.yaml.yaml_text import UnableToParseYaml, parse_yaml, path_text
 from assay.config import config
@@ -96,9 +96,12 @@ class Routes:
         """The route that names a person, or the team of that name: nobody else is told by it."""
         return self.owners.get(person) or self.teams.get(person)
 
-    def of(self, recipient: str, team: str = "") -> Route | None:
-        """The route of a recipient, who may be a team, on behalf of a team: the owner's own comes first."""
-        return self.own(recipient) or self.teams.get(team) or self.default
+    def of(self, recipient: str, team: str = "", stated: Route | None = None) -> Route | None:
+        """The route of a recipient, who may be a team, on behalf of a team: the owner's own comes first.
+
+        What a catalog has ``stated`` of the dataset comes before that of everybody else.
+        """
+        return self.own(recipient) or self.teams.get(team) or stated or self.default
 
 
 # The route file: YAML, read whole, or refused with everything that is wrong in it, by line.
@@ -129,7 +132,6 @@ def _require_working_day(days: list[str]) -> list[str]:
 
 Clock = Annotated[time, BeforeValidator(_parse_clock)]
 DigestDay = Literal[Day, "never"]
-To = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$")]
 
 
 class QuietHoursPart(YamlPart):
@@ -145,7 +147,7 @@ class QuietHoursPart(YamlPart):
 class RoutePart(YamlPart):
     """One route."""
 
-    channels: Annotated[dict[Word, To], AfterValidator(_require_channel)]
+    channels: Annotated[dict[Word, Address], AfterValidator(_require_channel)]
     quiet_hours: QuietHoursPart | None = None
     digest: DigestDay = "monday"
 
@@ -228,11 +230,6 @@ def routes() -> Routes:
     except OSError as error:
         log.error("routes cannot be read", path=str(path), why=str(error))
         return _last_right.get(path, Routes())
-
-
-def route_of(recipient: str, team: str = "") -> Route | None:
-    """The route of a recipient on behalf of a team, if there is one."""
-    return routes().of(recipient, team)
 
 
 _last_right: dict[Path, Routes] = {}

@@ -12,7 +12,7 @@ from alerting.channels.email import buttons, card, page, title
 from alerting.models import Flip
 from alerting.notices.policy import Event
 from alerting.notices.services import own_addresses
-from alerting.routes import route_of, routes
+from alerting.routes import routes
 from alerting.selectors import coverage_by_tier, times_to_complete
 from alerting.services import tell
 from alerting.state import State
@@ -223,14 +223,13 @@ def tell_digests(row: Round, now: datetime) -> None:
     """Tell each team whose day it is of its week; a week's message has one key, so it is told once."""
     year, week, _ = now.isocalendar()
     for team in teams():
-        route = route_of(team)
+        route = routes().of(team)
         if (route.digest_day if route else MONDAY) != now.weekday():
             continue
         figures = figures_of(team, now=now)
         tell(
             event="digest",
             recipient=team,
-            team=team,
             is_soft=True,
             subject=subject(figures),
             body=text(figures),

@@ -304,7 +304,7 @@ def reply(row: Report, hidden: Collection[int] = ()) -> str:
     """What its reporter is told at once: who hears of it, and what is known; nothing of ``hidden`` datasets."""
     incident_names, owner = _named(row.joined.order_by("pk")), row.dataset.owner
     hears = f"{owner} is told now."
-    if not is_reachable(owner, row.dataset.team):
+    if not is_reachable(owner, row.dataset):
         hears = f"No channel but the log reaches {owner}: tell them yourself."
     if row.incident_id is None:
         return f"This is known already as {incident_names}; your report was added to it. {hears}"
@@ -493,10 +493,9 @@ def _tell(row: Report, recipients: Iterable[str], what: str, step: str, now: dat
     facts = {"report": row.pk, "dataset": row.dataset.full_name, "window": row.window.text, "state": row.state}
     places: set[object] = set()
     for recipient in recipients:
-        team = row.dataset.team if recipient == row.dataset.owner else ""
-        at = [
-            address for address in addresses(recipient, team=team, event=Event.REPORTED) if address.where not in places
-        ]
+        dataset = row.dataset if recipient == row.dataset.owner else None
+        reached = addresses(recipient, dataset=dataset, event=Event.REPORTED)
+        at = [address for address in reached if address.where not in places]
         places.update(address.where for address in at)
         tell(
             event=Event.REPORTED,

@@ -97,7 +97,7 @@ def tell_signs(round_: Round, now: datetime) -> None:
         tell(
             event=Event.VITAL_SIGN,
             recipient=dataset.owner,
-            team=dataset.team,
+            dataset=dataset,
             is_soft=True,
             tier=dataset.tier,
             subject=f"Unusual: {dataset.full_name}: {sentences[0]}",

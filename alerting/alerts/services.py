@@ -214,16 +214,16 @@ def new_tests(alert: Alert) -> dict[Address, NewTests]:
 
 def owner_of(alert: Alert) -> tuple[Address, ...]:
     """Where the owner is told of an alert."""
-    return addresses(alert.owner, team=alert.dataset.team)
+    return addresses(alert.owner, dataset=alert.dataset)
 
 
 def downstream_of(alert: Alert) -> tuple[Address, ...]:
     """Where the owners of direct downstreams that may read what is broken are told of it."""
-    teams = {dataset.owner: dataset.team for dataset in readers_of(alert)}
+    datasets = {dataset.owner: dataset for dataset in readers_of(alert)}
     return tuple(
         address
-        for owner, team in sorted(teams.items())
-        for address in addresses(owner, team=team, event=Event.DOWNSTREAM)
+        for owner in sorted(datasets)
+        for address in addresses(owner, dataset=datasets[owner], event=Event.DOWNSTREAM)
     )
 
 

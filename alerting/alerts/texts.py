@@ -133,7 +133,7 @@ def text_of(alert: Alert) -> IncidentText:
         failed_at=alert.opened_at,
         windows=windows,
         headline=headline_of(standings, veil),
-        is_owner_reached=is_reachable(alert.owner, dataset.team),
+        is_owner_reached=is_reachable(alert.owner, dataset),
         inhibited=tuple(inhibited),
         eta=alert.eta,
         root_cause=alert.root_cause,

@@ -9,10 +9,11 @@ from datetime import datetime
 
 from pydantic import SecretStr
 
-from alerting.routes import Route, Routes, read_routes, route_of, routes
+from alerting.routes import Route, Routes, read_routes, routes
 from alerting.state import LOG
 from assay.config import config
 from assay.edge.destination import rules_for
+from assay.models import Dataset
 
 from .apprise_services import AppriseChannel
 from .base import Channel, ChannelMessage, NoticePart, Picture, TransportError, calls
@@ -73,12 +74,23 @@ def channel(name: str) -> Channel | None:
     return next((channel for channel in channels() if channel.name == name), None)
 
 
-def reached_by(recipient: str, team: str = "") -> tuple[Reach, ...]:
-    """The channels that reach a recipient on behalf of a team: those of their route, else those that know the name.
+def route_of(recipient: str, dataset: Dataset | None = None) -> Route | None:
+    """The route of a recipient, as the owner of a dataset where it is given.
 
-    The log is always among them.
+    Of the addresses that a catalog states of the dataset those count that a channel reaches.
     """
-    return reached_on(route_of(recipient, team), recipient)
+    if dataset is None:
+        return routes().of(recipient)
+    channels = {name: to for name, to in dataset.channels.items() if address_fault(name, to) is None}
+    return routes().of(recipient, dataset.team, Route(channels=channels) if channels else None)
+
+
+def reached_by(recipient: str, dataset: Dataset | None = None) -> tuple[Reach, ...]:
+    """The channels that reach a recipient, as the owner of a dataset where it is given; the log is always among them.
+
+    Those of their route, else those that know the name.
+    """
+    return reached_on(route_of(recipient, dataset), recipient)
 
 
 def reached_on(route: Route | None, recipient: str) -> tuple[Reach, ...]:
@@ -89,9 +101,9 @@ def reached_on(route: Route | None, recipient: str) -> tuple[Reach, ...]:
     return tuple(Reach(channel=way, address=to[way.name]) for way in channels() if way.name in to)
 
 
-def is_reachable(recipient: str, team: str = "") -> bool:
-    """Whether any channel but the log reaches a recipient."""
-    return any(reach.channel.name != LOG for reach in reached_by(recipient, team))
+def is_reachable(recipient: str, dataset: Dataset | None = None) -> bool:
+    """Whether any channel but the log reaches a recipient, as the owner of a dataset where it is given."""
+    return any(reach.channel.name != LOG for reach in reached_by(recipient, dataset))
 
 
 def is_addressed(name: str) -> bool:

@@ -33,7 +33,7 @@ class EmailChannel(Channel):
 
     def reaches(self, recipient: str) -> bool:
         """Whether the recipient is an email address."""
-        return "@" in recipient
+        return "@" in recipient[1:]
 
     def send(self, message: ChannelMessage) -> str:
         """Hand the message to the server; a refusal in the 500s is permanent, all else is not."""

@@ -23,7 +23,7 @@ MOST_LISTED = 50
 
 def report_gap(gap: Gap, now: datetime) -> None:
     """Tell the owner of all open gaps at once, so that the others that are due need no notice of their own."""
-    owner, team = gap.dataset.owner, gap.dataset.team
+    owner = gap.dataset.owner
     open_gaps = Gap.objects.filter(dataset__owner=owner, closed_at__isnull=True, template="")
     gaps = list(open_gaps.select_related("dataset").order_by("dataset__full_name", "category"))
     if gap.closed_at is not None or not gaps:
@@ -39,13 +39,13 @@ def report_gap(gap: Gap, now: datetime) -> None:
         for tier in coverage_by_tier(now=now, owner=owner)
         if tier.datasets and tier.share is not None
     ]
-    if not is_reachable(owner, team):
+    if not is_reachable(owner, gap.dataset):
         lines.append(f"No channel but the log reaches {owner}: no notice can reach them.")
     year, week, _ = now.isocalendar()
     tell(
         event=Event.GAPS,
         recipient=owner,
-        team=team,
+        dataset=gap.dataset,
         is_soft=True,
         subject=f"{len(gaps)} standard tests cannot be written for your datasets",
         body="\n".join(lines) + "\n",

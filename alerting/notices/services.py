@@ -7,9 +7,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from alerting.channels import reached_on
+from alerting.channels import reached_on, route_of
 from alerting.models import Alert, Notice, Silence
-from alerting.routes import Route, route_of, routes
+from alerting.routes import Route, routes
 from alerting.state import LOG
 from assay.models import Dataset, Tallied
 from assay.queue.claims import tally
@@ -19,9 +19,9 @@ from .policy import NO_CHANNEL, Address, Event, Hush, NoticeStep, PlannedNotice,
 SUBJECT_LENGTH = 300
 
 
-def addresses(recipient: str, *, team: str = "", event: str = Event.OPENED) -> tuple[Address, ...]:
-    """Everywhere that a recipient can be told of an event, on behalf of a team."""
-    return _on(route_of(recipient, team), recipient, event)
+def addresses(recipient: str, *, dataset: Dataset | None = None, event: str = Event.OPENED) -> tuple[Address, ...]:
+    """Everywhere that a recipient can be told of an event, as the owner of a dataset where it is given."""
+    return _on(route_of(recipient, dataset), recipient, event)
 
 
 def own_addresses(person: str, *, event: str) -> tuple[Address, ...]:
@@ -48,7 +48,7 @@ def tell(
     key: str,
     now: datetime,
     alert: Alert | None = None,
-    team: str = "",
+    dataset: Dataset | None = None,
     at: Iterable[Address] | None = None,
     is_soft: bool = False,
     tier: int | None = None,
@@ -74,7 +74,7 @@ def tell(
                 created_at=now,
                 due_at=address.quiet.heard(now, tier=tier) if is_soft and address.quiet else now,
             )
-            for address in (addresses(recipient, team=team, event=event) if at is None else at)
+            for address in (addresses(recipient, dataset=dataset, event=event) if at is None else at)
         ),
         ignore_conflicts=True,
     )

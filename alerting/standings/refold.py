@@ -444,7 +444,7 @@ def _tell(
     tell(
         event=event,
         recipient=recipient,
-        team=test.dataset.team if is_owner else "",
+        dataset=test.dataset if is_owner else None,
         is_soft=is_owner and standing.revision.severity == Severity.SOFT,
         tier=test.dataset.tier,
         subject=text.title,

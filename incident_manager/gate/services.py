@@ -109,6 +109,7 @@ def override(
         tell(
             event=Event.OVERRIDDEN,
             recipient=dataset.owner,
+            dataset=dataset,
             subject=f"{dataset.full_name}: {author} lets pipelines read it although the gate blocks",
             body=f"{row.description}\n\nThe data stays bad for everybody who looks it up. "
             "The dataset's page can end this.\n",

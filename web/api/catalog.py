@@ -83,10 +83,10 @@ class DatasetRow(Row):
     class Meta:
         model = Dataset
         fields: tuple[str, ...] = (
-            "name", "description", "owner", "team", "tier", "columns", "primary_key", "partition_column", "granularity",
-            "partition_holds", "stored_time_zone", "time_zone", "key_format", "first_partition", "freshness_sla",
-            "completeness_sla", "duplicates_sla", "consistency_sla", "unpartitioned_sla", "sustain", "grace",
-            "severity", "catch_up", "allow_empty", "novelty", "inferred_schema", "retention", "gate_on",
+            "name", "description", "owner", "team", "channels", "tier", "columns", "primary_key", "partition_column",
+            "granularity", "partition_holds", "stored_time_zone", "time_zone", "key_format", "first_partition",
+            "freshness_sla", "completeness_sla", "duplicates_sla", "consistency_sla", "unpartitioned_sla", "sustain",
+            "grace", "severity", "catch_up", "allow_empty", "novelty", "inferred_schema", "retention", "gate_on",
             "unknown_policy", "readers", "tags", "created_at", "changed_at", "missing_since", "replicas",
         )  # fmt: skip
 

@@ -209,7 +209,7 @@ def _hold_to_limits(row: Dataset, values: dict[str, Any], sources: Sources) -> N
     if values["source"] == PUSHED or values["source"] in sources.providers:
         own = own_limits(row)
         if own["readers"] and values["origins"].get("readers", [""])[0] != CORRECTION:
-            values |= own
+            values |= {**own, "channels": row.channels}
         columns = {column["name"].casefold(): column for column in values["columns"]}
         for column in row.columns:
             if column.get("sensitive"):

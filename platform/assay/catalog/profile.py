@@ -19,6 +19,7 @@ COMPUTED: Literal["computed"] = "computed"  # in place of a storage: of a busine
 GateOn = Literal["outcome", "incident"]
 UnknownPolicy = Literal["open", "closed"]
 StrengthName = Literal["strong", "weak"]
+ChannelName = Literal["email", "slack", "pagerduty", "teams", "apprise", "webhook"]
 KindName = Literal["numeric", "text", "temporal"]  # of columns, as the metrics tell them apart
 CategoryName = Literal[
     "freshness", "completeness", "duplicates", "consistency", "schema",
@@ -139,6 +140,7 @@ class DatasetProfile:
     replicas: tuple[ReplicaProfile, ...]
     description: str = ""
     team: str = ""
+    channels: Mapping[ChannelName, str] = field(default_factory=dict, hash=False)  # where its owner is told
     columns: tuple[Column, ...] = ()
     primary_key: tuple[str, ...] = ()
     partition: PartitionProfile | None = None
@@ -192,8 +194,8 @@ class DatasetProfile:
 
 # fields of a dataset's profile by how its row holds them: alike, empty where the tier decides, or as lines of a text
 SAME = (
-    *("description", "owner", "team", "tier", "sustain", "grace", "allow_empty", "novelty", "inferred_schema"),
-    *("retention", "gate_on"),
+    *("description", "owner", "team", "channels", "tier", "sustain", "grace", "allow_empty", "novelty"),
+    *("inferred_schema", "retention", "gate_on"),
 )
 TIERS_WHERE_EMPTY = ("severity", "catch_up", "unknown_policy")
 LISTS = ("readers", "tags")

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from .profile import (
     SLAS,
     BusinessMetricDefinition,
+    ChannelName,
     Column,
     CustomProfile,
     DatasetProfile,
@@ -33,6 +34,7 @@ class TableTelling:
     name: str
     owner: str | None = None
     team: str | None = None
+    channels: Mapping[ChannelName, str] | None = None
     tier: int | None = None
     description: str | None = None
     columns: tuple[Column, ...] | None = None
@@ -93,7 +95,7 @@ class UnableToReadSource(Exception):
 def telling_of(profile: DatasetProfile) -> TableTelling:
     """What a profile says: the fields that are not as they are where nothing is said."""
     flat = {name: getattr(profile, name) for name in FIELDS if name not in SLAS} | vars(profile.slas)
-    stated = {name: value for name, value in flat.items() if value not in (None, _SILENT.get(name))}
+    stated = {name: value for name, value in flat.items() if value not in (None, {}, _SILENT.get(name))}
     return TableTelling(namespace=profile.namespace, name=profile.name, place=profile.place, **stated)
 
 
@@ -165,13 +167,14 @@ class Merged:
 def merge(tellings: Sequence[SourcedTelling], defaults: Mapping[str, Any] | None = None) -> Merged:
     """Each field as the first source has it that says it; ``tellings`` are of one table, in order of precedence.
 
-    ``defaults`` fill in what none says. A column that any source marks as sensitive is sensitive.
+    ``defaults`` fill in what none says. Channels are those of the owner whom the same source names. A column that any
+    source marks as sensitive is sensitive.
     """
     values: dict[str, Any] = {}
     origins: Origins = {}
     for sourced in tellings:
         for name, value in sourced.telling.values.items():
-            if name not in values:
+            if name not in values and not (name == "channels" and _is_of_another(sourced.telling, values)):
                 values[name] = value
                 origins[name] = sourced.source, sourced.since.get(name, "")
     for name, value in (defaults or {}).items():
@@ -186,6 +189,11 @@ def merge(tellings: Sequence[SourcedTelling], defaults: Mapping[str, Any] | None
     slas = SlaProfile(**{name: values.pop(name) for name in SLAS if name in values})
     profile = DatasetProfile(namespace=first.namespace, name=first.name, place=first.place, slas=slas, **values)
     return Merged(profile=profile, origins=origins)
+
+
+def _is_of_another(telling: TableTelling, values: Mapping[str, Any]) -> bool:
+    """Whether a telling's channels are those of another owner than a source before it names."""
+    return telling.owner not in (None, values.get("owner", telling.owner))
 
 
 def _marked(columns: tuple[Column, ...], tellings: Sequence[TableTelling]) -> tuple[Column, ...]:

@@ -39,6 +39,7 @@ class Migration(migrations.Migration):
                 ('description', models.TextField(blank=True)),
                 ('owner', models.CharField(db_index=True, max_length=200)),
                 ('team', models.CharField(blank=True, db_index=True, max_length=200)),
+                ('channels', models.JSONField(default=dict)),
                 ('tier', models.PositiveSmallIntegerField(default=5)),
                 ('columns', models.JSONField(default=list)),
                 ('declared', models.JSONField(default=dict)),

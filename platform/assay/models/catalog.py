@@ -19,6 +19,7 @@ class Dataset(Claimable):
     description = models.TextField(blank=True)
     owner = models.CharField(max_length=200, db_index=True)
     team = models.CharField(max_length=200, blank=True, db_index=True)
+    channels = models.JSONField(default=dict)  # where its owner is told, beside routes: channel → address
     tier = models.PositiveSmallIntegerField(default=5)
     columns = models.JSONField(default=list)  # [{"name": …, "type": …}] in order
     declared = models.JSONField(default=dict)  # column name → ISO time since when it is declared with that type

@@ -13,7 +13,7 @@ from alerting.notices.vigil import refuse_wrong_routes
 from alerting.selectors import coverage_by_tier
 from alerting.services import tell
 from assay.config import config
-from assay.models import DataTest, Severity
+from assay.models import Dataset, DataTest, Severity
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.alerting.receivers import mail_server, webhook
 from tests.integration.alerting.services import TOKEN, SlackWorkspace, listening
@@ -58,9 +58,10 @@ def rewrite(path: Path, text: str) -> None:
     os.utime(path, ns=(1, hash(text) % 10**9 + 10**18))
 
 
-def reached(recipient: str, team: str = "") -> dict[str, str]:
-    """Addresses by channel."""
-    return {reach.channel.name: reach.address for reach in reached_by(recipient, team)}
+def reached(recipient: str, team: str = "", **channels: str) -> dict[str, str]:
+    """Addresses by channel, of the owner of a table of a team, whose catalog states ``channels``."""
+    ways = reached_by(recipient, Dataset(team=team, channels=channels))
+    return {reach.channel.name: reach.address for reach in ways}
 
 
 def broken(severity: str) -> DataTest:
@@ -91,6 +92,17 @@ def test_an_owner_is_reached_by_the_channels_of_their_route_and_the_log_alone() 
     assert reached("ada", "trips") == {"log": "", "slack": "#trips", "email": "trips@example.org"}
     assert reached("eve", "trips") == {"log": "", "email": "eve@example.org"}
     assert reached("joe@example.org", "rides") == {"log": "", "email": "rest@example.org"}
+
+
+def test_the_address_that_a_catalog_states_of_a_table_comes_behind_the_routes_of_its_owner_and_team() -> None:
+    assert reached("joe", "rides", slack="#rides") == {"log": "", "slack": "#rides"}
+    assert reached("eve", "rides", slack="#rides") == {"log": "", "email": "eve@example.org"}
+    assert reached("ada", "trips", slack="#rides")["slack"] == "#trips"
+
+
+def test_a_stated_address_that_no_channel_reaches_is_passed_over() -> None:
+    assert reached("joe", "rides", pagerduty="rides", email="joe") == {"log": "", "email": "rest@example.org"}
+    assert reached("joe", "rides", pagerduty="rides", slack="#rides") == {"log": "", "slack": "#rides"}
 
 
 def test_a_hard_test_and_its_recovery_are_told_in_the_night() -> None:

@@ -80,6 +80,7 @@ FULL = DatasetProfile(
     gate_on="incident",
     unknown_policy="open",
     readers=("team:trips", "user:rita"),
+    channels={"slack": "#trips"},
     tags=("finance", "pii"),
 )
 BARE = DatasetProfile(
@@ -313,6 +314,7 @@ def test_a_request_opens_nothing_that_was_closed(monkeypatch: pytest.MonkeyPatch
         "bare",
         team="trips",
         readers=("team:trips",),
+        channels={"slack": "#trips"},
         columns=(
             Column(name="Id", type="bigint", sensitive=True),
             Column(name="email", type="string", sensitive=True),
@@ -320,9 +322,12 @@ def test_a_request_opens_nothing_that_was_closed(monkeypatch: pytest.MonkeyPatch
         ),
     )
     assert pushed(closed) == closed
-    told = named("bare", owner="eve", team="eves", readers=(), tier=4, columns=(Column(name="ID", type="int"),))
+    told = named(
+        "bare", owner="eve", channels={"slack": "#all"}, team="eves", tier=4, columns=(Column(name="ID", type="int"),)
+    )
     assert pushed(told, now=LATER) == replace(
         told,
+        channels={"slack": "#trips"},
         owner="ada",
         team="trips",
         readers=("team:trips",),

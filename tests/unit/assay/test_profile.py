@@ -36,6 +36,7 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
         **dict.fromkeys(("description", "team", "place"), ""),
         **{"allow_empty": False, "inferred_schema": False, "inherited_sensitive": frozenset()},
         "slas": dict.fromkeys(slas),
+        "channels": {},
     }
 
 

@@ -52,6 +52,23 @@ def test_each_field_is_that_of_the_first_source_that_says_it() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("owners", "expected"),
+    [((None, "ann"), "#ann"), (("ann", "ann"), "#ann"), (("bea", "ann"), None), (("bea", None), "#ann")],
+)
+def test_channels_are_those_of_the_owner_whom_their_source_names(
+    owners: tuple[str | None, str | None], expected: str | None
+) -> None:
+    tellings = [
+        sourced_telling(CORRECTION, **({"owner": owners[0]} if owners[0] else {})),
+        sourced_telling("dbt", channels={"slack": "#ann"}, **({"owner": owners[1]} if owners[1] else {})),
+        sourced_telling("warehouse", owner="root", tier=2, replicas=(HOME,)),
+    ]
+    merged = merge(tellings)
+    assert merged.profile is not None
+    assert merged.profile.channels.get("slack") == expected
+
+
 def test_defaults_fill_in_what_no_source_says() -> None:
     merged = merge([sourced_telling("dbt", owner="ann", replicas=(HOME,))], {"owner": "data-team", "tier": 4})
     assert merged.profile is not None

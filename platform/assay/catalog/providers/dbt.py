@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.catalog.column_types import is_column_type
 from assay.catalog.partitions import first_partition
-from assay.catalog.profile import Column, CustomProfile, LineageProfile, PartitionProfile, ReplicaProfile
+from assay.catalog.profile import ChannelName, Column, CustomProfile, LineageProfile, PartitionProfile, ReplicaProfile
 from assay.catalog.sql_columns import columns_of_query, dialect_named, table_named
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
 from assay.catalog.tiers import Severity
@@ -25,7 +25,7 @@ from .dbt_tests import UnableToTranslate, translate
 from .documents import HTTP, documented, mapping, mappings, read_document
 from .entries import ALL, bearer, check_keys, time_zone
 from .places import TableSteps, leave_out_doubles, name_tables, replica_of
-from .properties import fields_of, tag_of
+from .properties import fields_of, slack_of, tag_of
 
 KEYS = places.KEYS | {"target": True, "project": False, "token": False}
 VERSIONS = range(7, 13)  # of manifests: those of dbt 1.3 to 1.11
@@ -147,6 +147,7 @@ class Project:
         fields: dict[str, Any] = {
             "owner": _owner(meta.get("owner")) or _owner(group.get("owner")),
             "team": group.get("name"),
+            "channels": _channels(meta.get("owner"), group.get("owner")) or None,
             "description": node.get("description") or None,
             "columns": self.columns[key] or None,
             "primary_key": self._primary_key(key) or None,
@@ -412,11 +413,25 @@ def _dict(value: object) -> Mapping[str, Any]:
 
 
 def _owner(owner: object) -> str | None:
-    """A person's address, or else name, from a text or from an owner as dbt writes it."""
+    """A person's address, or else name, from a text, the first of a list, or an owner as dbt writes it."""
+    if isinstance(owner, list):
+        owner = owner[0] if owner else None
     if isinstance(owner, Mapping):
         addresses = owner.get("email")
         owner = (addresses[0] if isinstance(addresses, list) and addresses else addresses) or owner.get("name")
     return owner if isinstance(owner, str) and owner else None
+
+
+def _channels(*owners: object) -> dict[ChannelName, str]:
+    """Where the first owner that is named is told: in Slack, or, where a name is no address, by that of the next."""
+    names = [name for owner in owners if (name := _owner(owner))]
+    slack = next((_dict(owner).get("slack") for owner in owners if _owner(owner)), None)
+    channels: dict[ChannelName, str] = {}
+    if isinstance(slack, str) and slack:
+        channels["slack"] = slack_of(slack)
+    if names and "@" not in names[0] and (addresses := [name for name in names if "@" in name]):
+        channels["email"] = addresses[0]
+    return channels
 
 
 def _column(test: Node) -> str:

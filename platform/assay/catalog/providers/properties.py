@@ -1,5 +1,6 @@
 """Properties ``assay.…`` of a table, by which its owners say in their own catalog what Assay should know (pure)."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,10 +10,12 @@ from assay.catalog.profile import SLAS, PartitionProfile
 from assay.catalog.yaml.parts import DatasetPart, PartitionPart, SlaPart
 
 PREFIX = "assay."
+_SLACK = re.compile(r"#.+|[CDGUW][A-Z0-9]{8,20}")
 NAMES = (
-    *("owner", "team", "tier", "description", "primary_key", "tags", "sustain", "grace", "severity", "catch_up"),
-    *("retention", "allow_empty", "novelty", "inferred_schema"),
+    *("owner", "team", "channels", "tier", "description", "primary_key", "tags", "sustain", "grace"),
+    *("severity", "catch_up", "retention", "allow_empty", "novelty", "inferred_schema"),
 )
+NESTED = frozenset({"channels", "partition"})  # of which each key is a property of its own
 LISTS = frozenset({"primary_key", "tags"})  # which may be one text, with commas
 OTHER_NAMES = {"unique": "primary_key"}  # as Spark hides the values of properties that have "key" in their names
 _FIELDS = {name: DatasetPart.model_fields[name] for name in NAMES} | {name: SlaPart.model_fields[name] for name in SLAS}
@@ -61,12 +64,17 @@ def _flat(properties: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in properties.items():
         if name == PREFIX.rstrip(".") and isinstance(value, Mapping):
             for inner, part in value.items():
-                if inner == "partition" and isinstance(part, Mapping):
+                if inner in NESTED and isinstance(part, Mapping):
                     yield from ((f"{inner}.{key}", text) for key, text in part.items())
                 else:
                     yield str(inner), part
         elif isinstance(name, str) and name.startswith(PREFIX):
             yield name.removeprefix(PREFIX), value
+
+
+def slack_of(text: str) -> str:
+    """A channel of Slack as Assay writes it, from its name with or without ``#``, or its id."""
+    return text if _SLACK.fullmatch(text) else f"#{text}"
 
 
 def tag_of(text: str) -> str:

@@ -52,6 +52,25 @@ def test_a_model_without_an_owner_is_its_groups() -> None:
     assert (customers.owner, customers.team, customers.tier) == ("finance@example.com", "finance", 1)
 
 
+@pytest.mark.parametrize(
+    ("owner", "group", "expected"),
+    [
+        ("Ann", {"name": "Finance", "email": "fin@example.com"}, ("Ann", {"email": "fin@example.com"})),
+        ({"name": "Ann", "slack": "fin"}, {"slack": "x", "email": "f@x"}, ("Ann", {"slack": "#fin", "email": "f@x"})),
+        (None, {"email": "fin@example.com", "slack": "#fin"}, ("fin@example.com", {"slack": "#fin"})),
+        (["ann@example.com", "bob"], {"slack": "fin"}, ("ann@example.com", None)),
+        ("Ann", {"name": "Finance"}, ("Ann", None)),
+    ],
+)
+def test_where_an_owner_is_told_is_their_slack_or_the_address_of_their_group(
+    owner: Any, group: dict[str, str], expected: tuple[str, dict[str, str] | None]
+) -> None:
+    manifest = manifest_with(ORDERS, meta={"owner": owner}, config={"materialized": "table"})
+    manifest["groups"]["group.shop.finance"]["owner"] = group
+    orders = table(shop(manifest=manifest), "main_mart.orders")
+    assert (orders.owner, orders.channels) == expected
+
+
 def test_a_model_may_say_by_which_name_it_is_known() -> None:
     told = shop(manifest=manifest_with(ORDERS, meta={"assay": "mart.sales"}, config={"materialized": "table"}))
     assert table(told, "mart.sales").primary_key == ("order_id",)

@@ -50,9 +50,15 @@ def test_a_partition_may_be_written_flat_or_nested(properties: dict[str, Any]) -
     assert (fields, notes) == ({"partition": PartitionProfile(column="day", granularity=Granularity.DAY)}, [])
 
 
+def test_channels_may_be_written_flat_or_nested() -> None:
+    for properties in ({"assay.channels.slack": "#trips"}, {"assay": {"channels": {"slack": "#trips"}}}):
+        assert fields_of(properties, "raw.trips") == ({"channels": {"slack": "#trips"}}, [])
+
+
 @pytest.mark.parametrize(
     ("properties", "note"),
     [
+        ({"assay.channels.fax": "#trips"}, "raw.trips: assay.channels.fax.[key] is 'fax': Input should be 'email', "),
         ({"assay.tier": "nine"}, "raw.trips: assay.tier is 'nine': "),
         ({"assay.tier": 9}, "raw.trips: assay.tier is 9: "),
         ({"assay.freshness": "soon"}, "raw.trips: assay.freshness is 'soon': "),
