@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
@@ -132,6 +132,57 @@ def test_datahub_is_read_by_scrolling(server: Server) -> None:
         f"{place}?aspects=ownership&scrollId=x": page("cities"),
     }
     assert names(server, "datahub") == {"raw.trips", "raw.cities"}
+
+
+def told_owners(server: Server, kind: str) -> dict[str, tuple[str | None, object]]:
+    """The owner of each table, and where they are told."""
+    tables = KINDS[kind]({"url": server.url, "token": "env:CATALOG_TOKEN"}).tables
+    return {table.name: (table.owner, table.channels) for table in tables}
+
+
+def test_openmetadata_is_asked_for_the_mail_of_each_owner_and_of_their_teams(server: Server) -> None:
+    ann, rides = {"type": "user", "name": "ann"}, {"type": "team", "name": "rides"}
+    owners = {"a": [rides, ann], "b": [rides], "c": [{"type": "user", "name": "gone"}, rides], "d": []}
+    tables = [{"name": n, "fullyQualifiedName": f"s.d.raw.{n}", "owners": own} for n, own in owners.items()]
+    server.answers = {
+        "/api/v1/tables": {"data": tables, "paging": {"total": 4}},
+        "/api/v1/users/name/ann": {"name": "ann", "email": "ann@example.org"},
+        "/api/v1/teams/name/rides": {"name": "rides", "email": "rides@example.org"},
+    }
+    of_ann, of_rides = {"email": "ann@example.org"}, {"email": "rides@example.org"}
+    assert told_owners(server, "openmetadata") == {
+        "a": ("ann", of_ann), "b": ("rides", of_rides), "c": ("gone", of_rides), "d": (None, None),
+    }  # fmt: skip
+    server.answers["/api/v1/teams/name/rides"] = server.answers["/api/v1/users/name/ann"] = 403
+    assert {channels for _, channels in told_owners(server, "openmetadata").values()} == {None}
+    server.answers["/api/v1/teams/name/rides"] = 500
+    with pytest.raises(UnableToReadSource, match="answers 500"):
+        told_owners(server, "openmetadata")
+
+
+def test_datahub_is_asked_for_the_mail_of_each_owner_and_the_slack_of_groups(server: Server) -> None:
+    def table(name: str, owner: str) -> dict[str, Any]:
+        owners = {"value": {"owners": [{"owner": owner, "type": "DATAOWNER"}]}}
+        return {"urn": f"urn:li:dataset:(urn:li:dataPlatform:hive,raw.{name},PROD)", "ownership": owners}
+
+    ann, rides, place = "urn:li:corpuser:ann", "urn:li:corpGroup:rides", "/openapi/v3/entity"
+    edited = {
+        "corpUserInfo": {"value": {"email": "old@x.org"}},
+        "corpUserEditableInfo": {"value": {"email": "a@x.org"}},
+    }
+    server.answers = {
+        f"{place}/dataset": {"entities": [table("a", ann), table("b", rides), table("c", "urn:li:corpuser:gone")]},
+        f"{place}/corpuser/{quote(ann, safe='')}": {"urn": ann, **edited},
+        f"{place}/corpgroup/{quote(rides, safe='')}": {
+            "urn": rides,
+            "corpGroupInfo": {"value": {"email": "rides@x.org", "slack": "rides"}},
+        },
+    }
+    assert told_owners(server, "datahub") == {
+        "a": ("ann", {"email": "a@x.org"}),
+        "b": ("rides", {"email": "rides@x.org", "slack": "#rides"}),
+        "c": ("gone", None),
+    }
 
 
 def test_elasticsearch_is_asked_for_templates_components_and_indices(server: Server) -> None:

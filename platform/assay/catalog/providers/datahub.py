@@ -3,22 +3,25 @@
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from assay.catalog.column_types import is_column_type
-from assay.catalog.profile import Column, LineageProfile
+from assay.catalog.profile import ChannelName, Column, LineageProfile
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
 
 from . import places
-from .documents import documented, mapping, mappings, read_pages, text_at
+from .documents import documented, mapping, mappings, read_document, read_pages, text_at
 from .entries import ALL, bearer, check_keys
 from .places import TableSteps, name_tables, replica_of
-from .properties import fields_of, tag_of
+from .properties import fields_of, slack_of, tag_of
 
 KEYS = places.KEYS | {"url": True, "token": False, "platform": False, "env": False}
 ASPECTS = (
     *("schemaMetadata", "datasetProperties", "editableDatasetProperties", "ownership", "globalTags"),
     *("upstreamLineage", "status", "subTypes"),
 )
+PERSON_ASPECTS = ("corpUserEditableInfo", "corpUserInfo", "corpGroupEditableInfo", "corpGroupInfo")
+USER, GROUP = "urn:li:corpuser:", "urn:li:corpGroup:"
 PAGE = "100"
 SENSITIVE = frozenset({"pii", "sensitive"})  # tags of columns
 _URN = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),(\w+)\)")
@@ -28,22 +31,33 @@ _OF_PATH = re.compile(r"\[[^\]]*\]\.?")  # of a path of a field: version and typ
 def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
     """The datasets of a server, or of one ``platform`` and ``env``, or ``most`` of them; UnableToReadSource."""
     check_keys(entry, KEYS)
-    aspects = "&aspects=".join(ASPECTS)
-    entities = read_pages(
-        f"{str(entry['url']).rstrip('/')}/openapi/v3/entity/dataset?aspects={aspects}",
+    url, headers, aspects = (
+        f"{str(entry['url']).rstrip('/')}/openapi/v3/entity",
         bearer(entry),
+        "&aspects=".join(ASPECTS),
+    )
+    entities = read_pages(
+        f"{url}/dataset?aspects={aspects}",
+        headers,
         {"systemMetadata": "false", "count": PAGE},
         items="entities",
         cursor="scrollId",
         next_page=lambda page: page.get("scrollId"),
         most=most,
     )
-    return parse(entry, entities)
+    owners = dict.fromkeys(urn for entity in entities for urn in _owners(entity))
+    people = {
+        urn: read_document(f"{url}/{_kind(urn)}/{quote(urn, safe='')}", headers, is_optional=True) for urn in owners
+    }
+    return parse(entry, entities, people)
 
 
 @documented
-def parse(entry: Mapping[str, Any], entities: object) -> SourceTelling:
-    """What the entities of all pages say; raises UnableToReadSource. What was removed there is not told."""
+def parse(entry: Mapping[str, Any], entities: object, people: Mapping[str, Any] | None = None) -> SourceTelling:
+    """What the entities of all pages say, and what is said of each owner, by its urn; raises UnableToReadSource.
+
+    What was removed there is not told.
+    """
     steps_by_urn: dict[str, TableSteps] = {}
     by_steps: dict[TableSteps, Mapping[str, Any]] = {}
     for entity in mappings(entities, "entities"):
@@ -55,7 +69,7 @@ def parse(entry: Mapping[str, Any], entities: object) -> SourceTelling:
     if not by_steps:
         raise UnableToReadSource("it names no dataset: see that its token may read them, and correct platform and env")
     names, notes = name_tables(entry, by_steps)
-    read = [_table(entry, steps, by_steps[steps], name) for steps, name in names.items()]
+    read = [_table(entry, steps, by_steps[steps], name, people or {}) for steps, name in names.items()]
     full_names = {urn: ".".join(names[steps]) for urn, steps in steps_by_urn.items() if steps in names}
     edges = [
         LineageProfile(upstream=full_names[upstream], downstream=full_names[urn])
@@ -97,7 +111,11 @@ def _is_view(entity: Mapping[str, Any]) -> bool:
 
 
 def _table(
-    entry: Mapping[str, Any], steps: TableSteps, entity: Mapping[str, Any], name: tuple[str, str]
+    entry: Mapping[str, Any],
+    steps: TableSteps,
+    entity: Mapping[str, Any],
+    name: tuple[str, str],
+    people: Mapping[str, Any],
 ) -> tuple[TableTelling, list[str]]:
     schema, properties = _aspect(entity, "schemaMetadata"), _aspect(entity, "datasetProperties")
     listed = mappings(schema.get("fields") or [], f"fields of {steps}")
@@ -107,10 +125,11 @@ def _table(
     tags = [tag_of(_short(tag.get("tag"))) for tag in _listed(_aspect(entity, "globalTags"), "tags")]
     replica = replica_of(entry, steps)
     own, notes = fields_of(mapping(properties.get("customProperties") or {}, "customProperties"), ".".join(name))
-    people, teams = _owners(entity)
+    owners = _owners(entity)
     fields: dict[str, Any] = {
-        "owner": next(iter([*people, *teams]), None),
-        "team": next(iter(teams), None),
+        "owner": next(map(_short, owners), None),
+        "team": next((_short(urn) for urn in owners if urn.startswith(GROUP)), None),
+        "channels": _channels(people[owners[0]]) or None if owners and people.get(owners[0]) else None,
         "description": description or None,
         "columns": tuple(columns) or None,
         "primary_key": tuple(keys) or None,
@@ -120,16 +139,27 @@ def _table(
     return TableTelling(namespace=name[0], name=name[1], **{**fields, **own}), notes
 
 
-def _owners(entity: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """The people and the groups that own a dataset, those who own its data or its upkeep first."""
+def _owners(entity: Mapping[str, Any]) -> list[str]:
+    """The urns of the people and, behind them, the groups that own a dataset; those of its data or its upkeep first."""
     owners = _listed(_aspect(entity, "ownership"), "owners")
     first = ("DATAOWNER", "TECHNICAL_OWNER", "BUSINESS_OWNER")
     owners.sort(key=lambda owner: first.index(owner["type"]) if owner.get("type") in first else len(first))
     urns = [str(owner.get("owner")) for owner in owners]
-    return (
-        [_short(urn) for urn in urns if urn.startswith("urn:li:corpuser:")],
-        [_short(urn) for urn in urns if urn.startswith("urn:li:corpGroup:")],
-    )
+    return [urn for kind in (USER, GROUP) for urn in urns if urn.startswith(kind)]
+
+
+def _kind(urn: str) -> str:
+    return "corpuser" if urn.startswith(USER) else "corpgroup"
+
+
+def _channels(owner: Mapping[str, Any]) -> dict[ChannelName, str]:
+    """Where an owner is told: by mail, and a group in its channel of Slack. What was edited there comes first."""
+    said = [_aspect(owner, name) for name in PERSON_ASPECTS]
+    mails, slacks = ([str(aspect[key]) for aspect in said if aspect.get(key)] for key in ("email", "slack"))
+    channels: dict[ChannelName, str] = {"email": mails[0]} if mails else {}
+    if slacks and str(owner.get("urn")).startswith(GROUP):
+        channels["slack"] = slack_of(slacks[0])
+    return channels
 
 
 def _column(field: Mapping[str, Any], steps: TableSteps) -> Column | None:

@@ -22,8 +22,11 @@ Documents = ParamSpec("Documents")
 
 
 def read_document(place: str, headers: Mapping[str, str] | None = None, *, is_optional: bool = False) -> Any:
-    """The JSON that a file or an address holds; raises UnableToReadSource. None where an optional one is not there."""
-    body = _answer(place, headers or {}) if place.startswith(HTTP) else _content(place)
+    """The JSON that a file or an address holds; raises UnableToReadSource. None where an optional one is not there.
+
+    Nor is one there that an address gives to others alone (403).
+    """
+    body = _answer(place, headers or {}, is_optional) if place.startswith(HTTP) else _content(place)
     if body is None:
         if is_optional:
             return None
@@ -130,7 +133,7 @@ def _content(path: str) -> bytes | None:
         raise UnableToReadSource(f"{path} cannot be read ({error.strerror}): let this user read it") from None
 
 
-def _answer(url: str, headers: Mapping[str, str]) -> bytes | None:
+def _answer(url: str, headers: Mapping[str, str], is_optional: bool) -> bytes | None:
     rules = rules_for(url, permits_private=True)  # only the operator names addresses here
     try:
         answer = ask("GET", url, rules=rules, headers=headers, seconds=SECONDS, most=MOST_BYTES)
@@ -138,7 +141,7 @@ def _answer(url: str, headers: Mapping[str, str]) -> bytes | None:
         raise UnableToReadSource(
             f"{url} does not answer ({error}): see that it runs and is reached from here"
         ) from None
-    if answer.status == 404:
+    if answer.status == 404 or (is_optional and answer.status == 403):
         return None
     if answer.status != 200:
         hint = "correct its token" if answer.status in (401, 403) else "see what it says there"

@@ -20,6 +20,7 @@ FIELDS = "columns,owners,tags,tableConstraints,tablePartition"
 PAGE = "100"
 SENSITIVE = "PII.Sensitive"
 TIER = "Tier.Tier"  # before its number, 1 to 5
+KINDS = ("user", "team")  # of owners
 VIEWS = frozenset({"View", "SecureView"})
 GRANULARITIES = {cut.value.upper(): cut for cut in Granularity}
 
@@ -52,12 +53,24 @@ def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
             name = text_at(table, "fullyQualifiedName", "a table")
             place = f"{url}/lineage/table/name/{quote(name, safe='')}?upstreamDepth=1&downstreamDepth=0"
             lineage[name] = read_document(place, headers)
-    return parse(entry, tables, lineage)
+    people = {
+        (kind, owner): read_document(f"{url}/{kind}s/name/{quote(owner, safe='')}", headers, is_optional=True)
+        for kind, owner in dict.fromkeys(owner for table in tables for owner in _owners(table))
+    }
+    return parse(entry, tables, lineage, people)
 
 
 @documented
-def parse(entry: Mapping[str, Any], tables: object, lineage: Mapping[str, Any]) -> SourceTelling:
-    """What the tables of all pages say, and what flows into each, by its name; raises UnableToReadSource."""
+def parse(
+    entry: Mapping[str, Any],
+    tables: object,
+    lineage: Mapping[str, Any],
+    people: Mapping[tuple[str, str], Any] | None = None,
+) -> SourceTelling:
+    """What the tables of all pages say, what flows into each, by its name, and what is said of each owner.
+
+    Raises UnableToReadSource.
+    """
     by_steps: dict[TableSteps, Mapping[str, Any]] = {}
     services = entry.get("service")
     for table in mappings(tables, "tables"):
@@ -75,7 +88,7 @@ def parse(entry: Mapping[str, Any], tables: object, lineage: Mapping[str, Any]) 
         if own in by_name and upstream in by_name and upstream != own
     ]
     return SourceTelling(
-        tables=tuple(_table(entry, steps, by_steps[steps], name) for steps, name in names.items()),
+        tables=tuple(_table(entry, steps, by_steps[steps], name, people or {}) for steps, name in names.items()),
         lineage=tuple(dict.fromkeys(edges)),
         notes=tuple(notes),
     )
@@ -93,20 +106,23 @@ def _steps(table: Mapping[str, Any]) -> tuple[str, TableSteps]:
 
 
 def _table(
-    entry: Mapping[str, Any], steps: TableSteps, table: Mapping[str, Any], name: tuple[str, str]
+    entry: Mapping[str, Any],
+    steps: TableSteps,
+    table: Mapping[str, Any],
+    name: tuple[str, str],
+    people: Mapping[tuple[str, str], Any],
 ) -> TableTelling:
-    columns = mappings(table.get("columns") or [], f"columns of {steps}")
-    owners = mappings(table.get("owners") or ([table["owner"]] if table.get("owner") else []), f"owners of {steps}")
-    people = [str(owner.get("name")) for owner in owners if owner.get("type") == "user"]
-    teams = [str(owner.get("name")) for owner in owners if owner.get("type") == "team"]
+    columns, owners = mappings(table.get("columns") or [], f"columns of {steps}"), _owners(table)
+    mails = [str(mail) for owner in owners if (mail := (people.get(owner) or {}).get("email"))]
     tags = _tags(table)
     tiers = [int(tag.removeprefix(TIER)) for tag in tags if tag.startswith(TIER) and tag[len(TIER) :].isdecimal()]
     replica = replica_of(entry, steps)
     return TableTelling(
         namespace=name[0],
         name=name[1],
-        owner=next(iter([*people, *teams]), None),
-        team=next(iter(teams), None),
+        owner=next((owner for _, owner in owners), None),
+        team=next((owner for kind, owner in owners if kind == "team"), None),
+        channels={"email": mails[0]} if mails else None,
         tier=tiers[0] if tiers and 0 <= tiers[0] <= 5 else None,
         description=table.get("description") or None,
         columns=tuple(_column(column, steps) for column in columns) or None,
@@ -115,6 +131,13 @@ def _table(
         replicas=(replica,) if replica else None,
         tags=tuple(filter(None, (tag_of(tag) for tag in tags if not tag.startswith(TIER)))) or None,
     )
+
+
+def _owners(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The kind and the name of each owner, people before teams."""
+    listed = table.get("owners") or ([table["owner"]] if table.get("owner") else [])
+    owners = mappings(listed, f"owners of {table.get('fullyQualifiedName')}")
+    return [(kind, str(owner.get("name"))) for kind in KINDS for owner in owners if owner.get("type") == kind]
 
 
 def _column(column: Mapping[str, Any], steps: TableSteps) -> Column:
