@@ -7,7 +7,7 @@ from django.db import transaction
 
 from alerting.selectors import times_to_complete
 from assay.accounts import RequestOrigin, record
-from assay.catalog.corrections import UnableToCorrect, correct
+from assay.catalog.corrections import POLICY, UnableToCorrect, correct
 from assay.catalog.selectors import slas
 from assay.catalog.tellings import CORRECTION
 from assay.config import config
@@ -25,7 +25,7 @@ MOST_COMMITS = 1000  # the newest
 AT_ONCE = 200  # datasets, in one transaction
 MOST_READINGS = 50  # of pasts that one round asks for: each takes a worker up to a minute
 READ_AGAIN = timedelta(days=28)
-ORIGIN = RequestOrigin(actor="assay", via="policy")
+ORIGIN = RequestOrigin(actor="assay", via=POLICY)
 
 log = structlog.get_logger(__name__)
 
@@ -135,7 +135,12 @@ def _accept(dataset: Dataset, proposed: ProposedValue, now: datetime) -> None:
                 key=dataset.full_name,
                 before={proposed.field: None},
                 after={proposed.field: proposed.value},
-                details={"policy": "ASSAY_ACCEPT_PROPOSALS", "field": proposed.field, "evidence": proposed.evidence},
+                details={
+                    "policy": "ASSAY_ACCEPT_PROPOSALS",
+                    "field": proposed.field,
+                    "evidence": proposed.evidence,
+                    "since": now.isoformat(),
+                },
             )
     except UnableToCorrect as unable:
         log.warning("proposal not accepted", dataset=dataset.full_name, field=proposed.field, why=str(unable))

@@ -25,9 +25,12 @@ class OriginRow(serializers.Serializer[Any]):
     field = serializers.CharField(help_text="as a catalog file has it, such as tier or slas.freshness")
     value = serializers.JSONField(help_text="as a catalog file has it; null: its tier decides, or nothing")
     source = serializers.CharField(  # type: ignore[assignment]
-        allow_null=True, help_text="correction: a person; null: no source says it"
+        allow_null=True, help_text="correction: a person, or a policy; null: no source says it"
     )
     since = serializers.DateTimeField(allow_null=True)
+    policy = serializers.CharField(
+        allow_blank=True, help_text="the operator's setting that has corrected it; empty: a person did, or nobody"
+    )
     others = SourceValueRow(many=True, help_text="what sources say that do not count, the first in order first")
 
 

@@ -11,15 +11,18 @@ from assay.catalog.yaml.parts import BusinessMetricPart, DatasetPart
 from assay.catalog.yaml.profiles import YamlParts, cross_check
 from assay.catalog.yaml.written import KEYS, UnableToReadValues, as_written, field_of, key_of, read_values
 from assay.database.name_keys import name_key
-from assay.models import Dataset, Telling
+from assay.models import AuditEntry, Dataset, Telling
 
 from .dataset_rows import merged_tellings
-from .profile import DatasetProfile
+from .profile import NO_PARTITION, DatasetProfile
 from .selectors import profile_of
 from .services import Applied, UnableToApply, apply_telling
 from .tellings import CORRECTION, FIELDS, SourceTelling, TableTelling
 
 OF_METRICS = frozenset({*BusinessMetricPart.model_fields, "slas.freshness"})  # the others follow from its sources
+
+
+POLICY = "policy"  # what entries of the audit come by where a policy of the operator has corrected
 
 
 class UnableToCorrect(ValueError):
@@ -101,6 +104,7 @@ class FieldOrigin:
     source: str | None
     since: datetime | None
     others: tuple[SourceValue, ...]
+    policy: str = ""  # of the operator's, that has corrected it; empty: none
 
     @property
     def is_corrected(self) -> bool:
@@ -112,6 +116,7 @@ def origins_of(dataset: Dataset) -> list[FieldOrigin]:
     """Where each field of a dataset comes from, in the order of a catalog file."""
     profile, (tellings, _) = profile_of(dataset), merged_tellings(dataset.name_key)
     flat, origins = vars(profile) | vars(profile.slas), []
+    policies = _policies_of(dataset)
     for key in KEYS:
         field = field_of(key)
         if field not in FIELDS or (profile.business_metric is not None and key not in OF_METRICS):
@@ -126,9 +131,33 @@ def origins_of(dataset: Dataset) -> list[FieldOrigin]:
             for other in tellings
             if other.source != source and getattr(other.telling, field) is not None
         )
-        value = as_written(field, flat[field])
-        origins.append(FieldOrigin(field=key, value=value, source=source, since=_instant(since), others=others))
+        value = flat[field]
+        if field == "partition" and value is None and source is not None:
+            value = NO_PARTITION
+        policy = policies.get((key, since), "") if source == CORRECTION else ""
+        origin = FieldOrigin(
+            field=key,
+            value=as_written(field, value),
+            source=source,
+            since=_instant(since),
+            others=others,
+            policy=policy,
+        )
+        origins.append(origin)
     return origins
+
+
+def _policies_of(dataset: Dataset) -> dict[tuple[str, str], str]:
+    """The policies that have corrected fields of a dataset, by the field and since when."""
+    entries = AuditEntry.objects.filter(
+        object_kind="dataset", object_id=dataset.full_name, action="dataset.correct", via=POLICY
+    )
+    given = (
+        entries.values_list("given", flat=True)
+        if any(source == CORRECTION for source, _ in dataset.origins.values())
+        else []
+    )
+    return {(details["field"], details.get("since", "")): details["policy"] for details in given}
 
 
 def _instant(text: str | None) -> datetime | None:

@@ -54,6 +54,9 @@ class PartitionProfile:
         return Partitioning(granularity=self.granularity, time_zone=self.time_zone, key_format=self.key_format)
 
 
+NO_PARTITION = PartitionProfile(column="", granularity=Granularity.DAY)  # what says that a dataset has none
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReplicaProfile:
     """Where a copy of a dataset lies; what it is stored as says which engine reads it."""

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from .profile import (
+    NO_PARTITION,
     SLAS,
     BusinessMetricDefinition,
     ChannelName,
@@ -185,6 +186,8 @@ def merge(tellings: Sequence[SourcedTelling], defaults: Mapping[str, Any] | None
     if lacking:
         return Merged(profile=None, origins=origins, lacking=lacking)
     first = tellings[0].telling
+    if values.get("partition") == NO_PARTITION:
+        values["partition"] = None
     values["columns"] = _marked(values.get("columns", ()), [sourced.telling for sourced in tellings])
     slas = SlaProfile(**{name: values.pop(name) for name in SLAS if name in values})
     profile = DatasetProfile(namespace=first.namespace, name=first.name, place=first.place, slas=slas, **values)

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from assay.catalog.corrections import UnableToCorrect, correct, origins_of
-from assay.catalog.profile import CatalogProfile, Column
+from assay.catalog.profile import CatalogProfile, Column, PartitionProfile
 from assay.catalog.services import apply_catalog
 from assay.models import Dataset, Telling
+from assay.time.windows import Granularity
 from tests.factories import NOW
 
 from .test_origins import FILE, HOME, LATER, apply_tables, table, trips
@@ -51,6 +52,18 @@ def test_a_correction_may_say_that_there_is_no_key(of_dbt: None) -> None:
     apply_tables("dbt", table(owner="root", tier=3, replicas=(HOME,), columns=COLUMNS, primary_key=("id",)))
     correct("raw.trips", {"primary_key": []}, now=NOW)
     assert (trips().primary_key, origin("primary_key")) == ([], ([], "correction", (("dbt", ["id"]),)))
+
+
+def test_a_correction_may_say_that_there_is_no_partition(of_dbt: None) -> None:
+    partition = PartitionProfile(column="day", granularity=Granularity.DAY)
+    apply_tables("dbt", table(owner="root", tier=3, replicas=(HOME,), columns=COLUMNS, partition=partition))
+    correct("raw.trips", {"partition": "none", "tier": 1}, now=NOW)
+    told = (("dbt", {"column": "day", "granularity": "day"}),)
+    assert (trips().partition_column, trips().tier, origin("partition")) == ("", 1, ("none", "correction", told))
+    correct("raw.trips", {"description": "Rides."}, now=NOW)
+    assert trips().partition_column == ""
+    correct("raw.trips", {"partition": None}, now=LATER)
+    assert (trips().partition_column, origin("partition")[1:]) == ("day", ("dbt", ()))
 
 
 @pytest.mark.parametrize(

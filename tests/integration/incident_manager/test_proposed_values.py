@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from assay import clock
-from assay.catalog.corrections import correct
+from assay.catalog.corrections import correct, origins_of
 from assay.config import config
 from assay.models import AuditEntry, Dataset, Round
 from execution_engine.models import Heartbeat, TableCommit
@@ -89,6 +89,10 @@ def test_a_policy_fills_in_its_tiers_alone_and_the_audit_says_so(
         ("primary_key", "ASSAY_ACCEPT_PROPOSALS"),
         ("slas.freshness", "ASSAY_ACCEPT_PROPOSALS"),
     }
+    correct("raw.trips", {"primary_key": ["fare"], "description": "Rides."}, now=NOW + HOUR)
+    trips.refresh_from_db()
+    policies = {origin.field: origin.policy for origin in origins_of(trips) if origin.is_corrected}
+    assert policies == {"slas.freshness": "ASSAY_ACCEPT_PROPOSALS", "primary_key": "", "description": ""}
 
 
 def test_what_somebody_took_back_from_the_policy_stays_so(trips: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 
 from assay.access import Role
+from assay.catalog.corrections import POLICY, correct
 from assay.models import AuditEntry, Dataset
-from tests.factories import DatasetFactory, OfferFactory
+from tests.factories import NOW, DatasetFactory, OfferFactory
 from tests.integration.web.people import browser
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +73,18 @@ def test_a_proposed_key_is_accepted_by_one_click_and_then_no_longer_missing(ada:
     assert 'id="missing"' not in send(ada, **fields)
     trips.refresh_from_db()
     assert trips.primary_key == ["id"]
+
+
+def test_a_person_says_that_there_is_no_partition_and_a_policy_is_named(ada: Client, trips: Dataset) -> None:
+    given = {"field": "primary_key", "policy": "ASSAY_ACCEPT_PROPOSALS", "since": NOW.isoformat()}
+    correct("raw.trips", {"primary_key": ["fare"]}, now=NOW)
+    entry = {"object_kind": "dataset", "object_id": "raw.trips", "action": "dataset.correct", "given": given}
+    AuditEntry.objects.create(at=NOW, actor="assay", via=POLICY, **entry)
+    page = ada.get("/datasets/raw.trips?tab=settings").content.decode()
+    assert ("the policy <code>ASSAY_ACCEPT_PROPOSALS</code>" in page, "a person" in page) == (True, False)
+    page = send(ada, "partition", "none")
+    trips.refresh_from_db()
+    assert (trips.partitioning, "<code>none</code>" in page, "a person" in page) == (None, True, True)
 
 
 def test_nobody_is_offered_what_they_may_not_correct(ada: Client, trips: Dataset) -> None:

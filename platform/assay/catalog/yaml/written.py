@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay.catalog.profile import SLAS, Column, PartitionProfile, ReplicaProfile
+from assay.catalog.profile import NO_PARTITION, SLAS, Column, PartitionProfile, ReplicaProfile
 from assay.time.durations import format_duration
 
 from .parts import DatasetPart
@@ -21,6 +21,7 @@ KEYS = (  # what people call the fields of a dataset
     *(name for name in DatasetPart.model_fields if name not in ("name", SECTION)),
     *(f"{SECTION}.{name}" for name in SLAS),
 )
+NONE = "none"  # what a correction says of the partition of a dataset that has none
 _UNSAID = {"owner": "x", "tier": 5, "replicas": [{"datacenter": "x", "storage": "table", "location": "x"}]}
 
 Fault = tuple[str, str]  # the place of a value, and a sentence that says how to mend it
@@ -55,9 +56,12 @@ def values_by_key(patch: Mapping[str, Any]) -> dict[str, Any]:
 def read_values(name: str, patch: Mapping[str, Any]) -> dict[str, Any]:
     """What a patch of a dataset says, by the fields of a telling; None where it takes a value back.
 
-    A patch has the keys of a dataset in a catalog file. Raises UnableToReadValues.
+    A patch has the keys of a dataset in a catalog file; a partition may be ``NONE``. Raises UnableToReadValues.
     """
     values = values_by_key(patch)
+    if patch.get("partition") == NONE:
+        others = read_values(name, {key: value for key, value in patch.items() if key != "partition"})
+        return {**others, "partition": NO_PARTITION}
     document: dict[str, Any] = {key: value for key, value in patch.items() if value is not None}
     if isinstance(section := patch.get(SECTION), Mapping):
         document[SECTION] = {key: value for key, value in section.items() if value is not None}
@@ -83,6 +87,8 @@ def read_values(name: str, patch: Mapping[str, Any]) -> dict[str, Any]:
 
 def as_written(field: str, value: Any) -> Any:
     """The value of a field of a profile, or of a telling, as a catalog file has it, of JSON's types."""
+    if value == NO_PARTITION:
+        return NONE
     if field == "columns":
         return {column.name: _written_column(column) for column in value}
     return _written(value)
