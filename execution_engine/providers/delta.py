@@ -11,13 +11,12 @@ from assay.catalog.profile import Column, ReplicaProfile
 from assay.catalog.providers.entries import ALL, check_keys, datacenter, time_zone
 from assay.catalog.providers.places import TableSteps, name_tables
 from assay.catalog.providers.properties import fields_of
+from assay.catalog.providers.reading import read_each
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
 from execution_engine.engines.files.delta import LOG, Description, describe
 from execution_engine.engines.files.footers import spark_type_of
 from execution_engine.engines.files.listing import DAMAGES, Root, UnableToListFiles, open_root
 from execution_engine.engines.files.snapshot import LogPlace, UnableToReadSnapshot
-
-from .reading import read_each
 
 KEYS = {"folder": True, "dataset": False}
 DEEPEST = 4  # folders below the one that is named

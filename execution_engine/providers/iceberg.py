@@ -11,6 +11,7 @@ from assay.catalog.profile import Column, PartitionProfile, ReplicaProfile
 from assay.catalog.providers.entries import ALL, check_keys, datacenter, time_zone
 from assay.catalog.providers.places import TableSteps, name_tables
 from assay.catalog.providers.properties import fields_of
+from assay.catalog.providers.reading import read_each
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
 from assay.iceberg_catalogs import CATALOGS
 from assay.time.windows import Granularity
@@ -24,8 +25,6 @@ from execution_engine.engines.files.footers import spark_type_of
 from execution_engine.engines.files.iceberg import arrow_schema, partition_bounds, read_metadata
 from execution_engine.engines.files.listing import DAMAGES, UnableToListFiles, open_root
 from execution_engine.engines.files.snapshot import LogPlace
-
-from .reading import read_each
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata

@@ -9,12 +9,11 @@ from assay.catalog.profile import Column, ReplicaProfile
 from assay.catalog.providers.entries import ALL, check_keys, datacenter, time_zone
 from assay.catalog.providers.places import TableSteps, name_tables
 from assay.catalog.providers.properties import PREFIX, fields_of
+from assay.catalog.providers.reading import read_each
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
 from execution_engine.engines.column_types import quote
 from execution_engine.engines.protocol import CatalogEngine, DescribedCatalog, DescribedTable
 from execution_engine.storage import engine_of_storage
-
-from .reading import read_each
 
 KEYS = {"catalog": False, "dataset": False, "views": False}
 OWN = "spark_catalog"

@@ -36,7 +36,10 @@ _LATE = frozenset({"57014", "EXCEEDED_TIME_LIMIT"})
 _ABOUT_NAMES = frozenset({1054, 1064, 1305})  # unknown column, syntax, unknown function: words of the test alone
 # PostgreSQL tells no state of a connection that it refuses, but says why
 _OF_CONNECTIONS = (
-    (r"authentication failed|no password supplied|role .* does not exist|no pg_hba.conf entry", "28P01"),
+    (
+        r"authentication failed|no password supplied|role .* (does not exist|is not permitted)|no pg_hba.conf entry",
+        "28P01",
+    ),
     (r"database .* does not exist", "3D000"),
     (r"permission denied for database", "no entry"),
     (r"too many (clients|connections)|remaining connection slots", "53300"),

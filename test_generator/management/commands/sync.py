@@ -26,7 +26,7 @@ from test_generator.services import UnableToWrite, note_read, provider_named, re
 from test_generator.sync import idle_bindings
 from test_generator.templates.services import as_json, counts_of, template_summaries
 
-SHOWN = 20  # lines on what is left out
+SHOWN = 20  # names of a kind of change, and lines on what is left out
 WHATS = ("created", "changed", "missing")
 
 
@@ -72,7 +72,9 @@ class Command(Base):
     def show(self, console: Console, result: Any) -> None:
         """One line per kind of change."""
         for what in WHATS:
-            console.print(f"{what:>8}: {', '.join(result[what]) or 'none'}")
+            names, more = result[what][:SHOWN], len(result[what]) - SHOWN
+            tail = f" and {more} more, which --json names" if more > 0 else ""
+            console.print(f"{what:>8}: {', '.join(names) or 'none'}{tail}")
         print_left_out(console, result["left_out"])
         for template in result["templates"]:
             console.print(f"template {template['name']}: {counts_of(template)}", highlight=False, markup=False)

@@ -34,6 +34,7 @@ create function book() returns int language sql volatile as 'insert into ledger 
 create view booking as select book() as id;
 create role reader login;
 create role stranger login;
+create role leaver nologin;
 create database closed;
 revoke connect on database closed from public;
 revoke all on schema public from stranger
@@ -162,6 +163,7 @@ def test_a_view_that_writes_is_not_let_to(engine: SqlEngine, url: str) -> None:
     ("user", "database", "name", "reason", "says"),
     [
         ("nobody_at_all", "shop", "readings", Reason.UNREADABLE, "the server refuses the user or the password"),
+        ("leaver", "shop", "readings", Reason.UNREADABLE, "the server refuses the user or the password"),
         ("reader", "no_such_database", "readings", Reason.UNREADABLE, "the server has no such database"),
         ("reader", "closed", "readings", Reason.UNREADABLE, "the server does not let this user into the database"),
         ("reader", "shop", "readings", Reason.UNREADABLE, "the user may not read the table"),

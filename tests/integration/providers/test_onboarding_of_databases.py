@@ -66,23 +66,23 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, 
             url = reader = f"sqlite:///{tmp_path}/shop.db"
         case "postgresql":
             server: PostgreSQL = request.getfixturevalue("postgresql_server")
-            url, reader = server.url, f"postgresql://reader@127.0.0.1:{server.port}/lake"
+            url, reader = server.url, f"postgresql://clerk@127.0.0.1:{server.port}/lake"
             begin = (
-                *("create schema shop", "set search_path to shop", "create role reader login"),
-                *("grant usage on schema shop to reader", "create schema hidden"),
+                *("create schema shop", "set search_path to shop", "create role clerk login"),
+                *("grant usage on schema shop to clerk", "create schema hidden"),
                 *("create table hidden.salaries (id int)", "create table secrets (id int)"),
-                "alter default privileges in schema shop grant select on tables to reader",
+                "alter default privileges in schema shop grant select on tables to clerk",
             )
-            end = ("drop schema shop, hidden cascade", "drop owned by reader", "drop role reader")
+            end = ("drop schema shop, hidden cascade", "drop owned by clerk", "drop role clerk")
         case _:
             maria: MariaDB = request.getfixturevalue("mariadb_server")
-            url, reader = maria.url, f"mysql://reader@127.0.0.1:{maria.port}/shop"
+            url, reader = maria.url, f"mysql://clerk@127.0.0.1:{maria.port}/shop"
             begin = (
                 *("set sql_mode = 'ANSI_QUOTES'", "create database shop", "use shop"),
-                *("create user reader@'127.0.0.1'", "grant select, show view on shop.* to reader@'127.0.0.1'"),
+                *("create user clerk@'127.0.0.1'", "grant select, show view on shop.* to clerk@'127.0.0.1'"),
                 *("create database hidden", "create table hidden.salaries (id int)"),
             )
-            end = ("drop database shop", "drop database hidden", "drop user reader@'127.0.0.1'")
+            end = ("drop database shop", "drop database hidden", "drop user clerk@'127.0.0.1'")
     with database(url, (*begin, *TABLES), end) as change:
         yield reader, change
 
@@ -128,13 +128,17 @@ def test_a_database_with_odd_names_is_tested_whole(
         assert outcome("shop.select", "freshness", "--window", "2026-03-11") == "broken"
 
 
-def test_a_view_that_can_be_read_no_more_is_named_and_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_view_that_can_be_read_no_more_is_named_and_stays_and_so_is_a_file_that_is_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with closing(sqlite3.connect(tmp_path / "shop.db")) as rows:
         rows.executescript("create table a (id int); create table b (id int); create view of_b as select * from b")
         with onboard({"kind": "sql", "location": f"sqlite:///{tmp_path}/shop.db", "views": True}):
             assert command("sync", "--provider", "it") == 0
             rows.execute("drop table b")
             assert command("sync", "--provider", "it") == 0
+            (tmp_path / "shop.db").rename(tmp_path / "away.db")
+            assert command("sync", "--provider", "it") == 3
     assert "left out: of shop, of_b: no such table: main.b" in capsys.readouterr().out
     assert set(Dataset.objects.filter(missing_since=None).values_list("name", flat=True)) == {"a", "of_b"}
 

@@ -14,6 +14,7 @@ from .documents import documented, mapping, mappings, read_document, read_pages,
 from .entries import ALL, bearer, check_keys, time_zone
 from .places import TableSteps, name_tables, replica_of
 from .properties import tag_of
+from .reading import read_each
 
 KEYS = places.KEYS | {"url": True, "token": False, "service": False, "lineage": False}
 FIELDS = "columns,owners,tags,tableConstraints,tablePartition"
@@ -47,16 +48,18 @@ def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
     )
     if isinstance(totals[-1], int) and len(tables) < min(totals[-1], most):
         raise UnableToReadSource(f"{url}/tables gives {len(tables)} of {totals[-1]} tables: read it again later")
-    lineage = {}
-    if entry.get("lineage"):
-        for table in tables:
-            name = text_at(table, "fullyQualifiedName", "a table")
-            place = f"{url}/lineage/table/name/{quote(name, safe='')}?upstreamDepth=1&downstreamDepth=0"
-            lineage[name] = read_document(place, headers)
-    people = {
-        (kind, owner): read_document(f"{url}/{kind}s/name/{quote(owner, safe='')}", headers, is_optional=True)
-        for kind, owner in dict.fromkeys(owner for table in tables for owner in _owners(table))
-    }
+
+    def read_lineage(name: str) -> Any:
+        place = f"{url}/lineage/table/name/{quote(name, safe='')}?upstreamDepth=1&downstreamDepth=0"
+        return read_document(place, headers)
+
+    def read_owner(owner: tuple[str, str]) -> Any:
+        return read_document(f"{url}/{owner[0]}s/name/{quote(owner[1], safe='')}", headers, is_optional=True)
+
+    names = [text_at(table, "fullyQualifiedName", "a table") for table in tables] if entry.get("lineage") else []
+    lineage = dict(zip(names, read_each(read_lineage, names, "lineage"), strict=True))
+    owners = list(dict.fromkeys(owner for table in tables for owner in _owners(table)))
+    people = dict(zip(owners, read_each(read_owner, owners, "owners"), strict=True))
     return parse(entry, tables, lineage, people)
 
 
