@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import structlog
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from assay.catalog.yaml.parts import Address, Level, Word, YamlPart
+from assay.catalog.yaml.parts import ChannelAddress, Level, Word, YamlPart
 from assay.catalog.yaml.provider import sentence_of
 from assay.catalog.yaml.yaml_text import UnableToParseYaml, parse_yaml, path_text
 from assay.config import config
@@ -96,12 +96,12 @@ class Routes:
         """The route that names a person, or the team of that name: nobody else is told by it."""
         return self.owners.get(person) or self.teams.get(person)
 
-    def of(self, recipient: str, team: str = "", stated: Route | None = None) -> Route | None:
+    def of(self, recipient: str, team: str = "", dataset_route: Route | None = None) -> Route | None:
         """The route of a recipient, who may be a team, on behalf of a team: the owner's own comes first.
 
-        What a catalog has ``stated`` of the dataset comes before that of everybody else.
+        That of a dataset, by its channels, comes before that of everybody else.
         """
-        return self.own(recipient) or self.teams.get(team) or stated or self.default
+        return self.own(recipient) or self.teams.get(team) or dataset_route or self.default
 
 
 # The route file: YAML, read whole, or refused with everything that is wrong in it, by line.
@@ -147,7 +147,7 @@ class QuietHoursPart(YamlPart):
 class RoutePart(YamlPart):
     """One route."""
 
-    channels: Annotated[dict[Word, Address], AfterValidator(_require_channel)]
+    channels: Annotated[dict[Word, ChannelAddress], AfterValidator(_require_channel)]
     quiet_hours: QuietHoursPart | None = None
     digest: DigestDay = "monday"
 

@@ -190,10 +190,10 @@ def coverage_by_tier(*, now: datetime, owner: str | None = None, team: str | Non
 
 def _whose_owners_are_reachable(datasets: Iterable[Dataset]) -> frozenset[int]:
     """The ids of the datasets whose owners any channel but the log reaches."""
-    alike = defaultdict[object, list[Dataset]](list)  # thousands have the same owner
+    groups = defaultdict[object, list[Dataset]](list)  # thousands have the same owner
     for dataset in datasets:
-        alike[dataset.owner, dataset.team, *sorted(dataset.channels.items())].append(dataset)
-    return frozenset(row.pk for rows in alike.values() if is_reachable(rows[0].owner, rows[0]) for row in rows)
+        groups[dataset.owner, dataset.team, *sorted(dataset.channels.items())].append(dataset)
+    return frozenset(row.pk for rows in groups.values() if is_reachable(rows[0].owner, rows[0]) for row in rows)
 
 
 @dataclass(frozen=True, kw_only=True)

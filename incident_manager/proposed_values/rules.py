@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.time.durations import format_duration
-from assay.time.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, UnableToPartition, Window
 from execution_engine.language.serialise import length_shown
 from execution_engine.vitals.arrival import LEAST_SLACK, SLACK
 from execution_engine.vitals.commits import beats_of
@@ -87,7 +87,10 @@ def propose_partition(partition: Mapping[str, str], count: int, last: str) -> Pr
     """
     column, first, granularity = partition["column"], partition["first"], Granularity(partition["granularity"])
     partitioning = Partitioning(granularity=granularity, key_format=partition.get("key_format", ""))
-    oldest, newest = partitioning.window(first), partitioning.window(last)
+    try:
+        oldest, newest = partitioning.window(first), partitioning.window(last)
+    except UnableToPartition:  # behind the end of the calendar, as 9999-12-31
+        return None
     if count < max(FEWEST_FOLDERS, LEAST_NAMED * ((newest.end - oldest.start) / oldest.duration)):
         return None
     article = "an" if granularity is Granularity.HOUR else "a"

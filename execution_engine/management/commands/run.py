@@ -267,10 +267,13 @@ def _code(runs: list[Run]) -> ExitCode:
     broken = [run for run in runs if run.outcome == Outcome.BROKEN]
     if any(run.revision.severity == Severity.HARD for run in broken):
         return ExitCode.FAILED
-    late = {(run.data_test.dataset_id, run.window) for run in broken if run.data_test.category == Category.FRESHNESS}
+    late_windows = {
+        (run.data_test.dataset_id, run.window) for run in broken if run.data_test.category == Category.FRESHNESS
+    }
     errors = [run for run in runs if run.outcome == Outcome.ERROR and run.error_reason != Reason.WARMING_UP]
     if any(
-        run.error_reason not in WITHOUT_ROWS or (run.data_test.dataset_id, run.window) not in late for run in errors
+        run.error_reason not in WITHOUT_ROWS or (run.data_test.dataset_id, run.window) not in late_windows
+        for run in errors
     ):
         return ExitCode.UNABLE
     return ExitCode.WARNED if broken else ExitCode.HELD

@@ -22,7 +22,7 @@ KEY_FORMATS = (
     (Granularity.WEEK, "%G-W%V"),
     (Granularity.WEEK, "%GW%V"),
 )
-LONGER = {
+LONGER_GRANULARITIES = {
     Granularity.HOUR: (Granularity.MONTH, Granularity.WEEK, Granularity.DAY),
     Granularity.DAY: (Granularity.MONTH, Granularity.WEEK),
 }
@@ -40,11 +40,12 @@ def partition_of(
 
     Dates that are all Mondays name weeks, and those that are all a first name months.
     """
-    for shortest, key_format in formats if keys else ():
+    for format_granularity, key_format in formats if keys else ():
         with suppress(ValueError):
             starts = [parse_key(key, key_format) for key in keys]
-            if all(start.strftime(key_format) == key for start, key in zip(starts, keys, strict=True)):
-                granularity = _granularity_of(set(starts), shortest)
+            is_whole = all(format_granularity.floor(start) == start for start in starts)
+            if is_whole and all(start.strftime(key_format) == key for start, key in zip(starts, keys, strict=True)):
+                granularity = _granularity_of(set(starts), format_granularity)
                 return PartitionProfile(
                     column=column,
                     granularity=granularity,
@@ -54,10 +55,13 @@ def partition_of(
     return None
 
 
-def _granularity_of(starts: Collection[datetime], shortest: Granularity) -> Granularity:
-    """The longest of which each start begins one; ``shortest``, that of their format, where the starts are few."""
-    longer = LONGER.get(shortest, ()) if len(starts) >= FEWEST_STARTS else ()
-    return next((cut for cut in longer if all(cut.floor(start) == start for start in starts)), shortest)
+def _granularity_of(starts: Collection[datetime], format_granularity: Granularity) -> Granularity:
+    """The longest of which each start begins one; that of their format where the starts are few."""
+    candidates = LONGER_GRANULARITIES.get(format_granularity, ()) if len(starts) >= FEWEST_STARTS else ()
+    return next(
+        (granularity for granularity in candidates if all(granularity.floor(start) == start for start in starts)),
+        format_granularity,
+    )
 
 
 def partition_entry(column: str, keys: Sequence[str]) -> dict[str, str] | None:

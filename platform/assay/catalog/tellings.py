@@ -175,7 +175,7 @@ def merge(tellings: Sequence[SourcedTelling], defaults: Mapping[str, Any] | None
     origins: Origins = {}
     for sourced in tellings:
         for name, value in sourced.telling.values.items():
-            if name not in values and not (name == "channels" and _is_of_another(sourced.telling, values)):
+            if name not in values and not (name == "channels" and _names_another_owner(sourced.telling, values)):
                 values[name] = value
                 origins[name] = sourced.source, sourced.since.get(name, "")
     for name, value in (defaults or {}).items():
@@ -194,7 +194,7 @@ def merge(tellings: Sequence[SourcedTelling], defaults: Mapping[str, Any] | None
     return Merged(profile=profile, origins=origins)
 
 
-def _is_of_another(telling: TableTelling, values: Mapping[str, Any]) -> bool:
+def _names_another_owner(telling: TableTelling, values: Mapping[str, Any]) -> bool:
     """Whether a telling's channels are those of another owner than a source before it names."""
     return telling.owner not in (None, values.get("owner", telling.owner))
 

@@ -86,15 +86,15 @@ def _lines(result: Any) -> Iterator[tuple[str, Style | None]]:
 
 def _gap_lines(gaps: Sequence[Mapping[str, Any]]) -> list[str]:
     """What is not testable: a line for each test and reason, those first that most datasets share."""
-    alike = defaultdict[tuple[str, str], list[str]](list)
+    datasets_by_reason = defaultdict[tuple[str, str], list[str]](list)
     for gap in gaps:
         what = f"template {gap['template']!r}" if gap["template"] else gap["category"]
-        alike[what, gap["reason"]].append(gap["dataset"])
+        datasets_by_reason[what, gap["reason"]].append(gap["dataset"])
     lines = [
         f"not testable: {_list_names(names)}, {what}: {reason}"
-        for (what, reason), names in sorted(alike.items(), key=lambda pair: -len(pair[1]))
+        for (what, reason), names in sorted(datasets_by_reason.items(), key=lambda pair: -len(pair[1]))
     ]
-    is_whole = len(lines) <= SHOWN and all(len(names) <= NAMED for names in alike.values())
+    is_whole = len(lines) <= SHOWN and all(len(names) <= NAMED for names in datasets_by_reason.values())
     if len(lines) > SHOWN:
         lines[SHOWN:] = [f"not testable: {len(lines) - SHOWN} more tests and reasons"]
     return lines if is_whole else [*lines, "--json names all that is not testable"]

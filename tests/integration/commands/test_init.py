@@ -134,6 +134,8 @@ def test_a_folder_without_tables_is_refused(lake: Path, capsys: Capture, folder:
         (["20260101", "20260201", "20260301"], {"granularity": "month", "key_format": "%Y%m%d"}),
         (["2026-03-02", "2026-03-09"], {"granularity": "day"}),
         (["2026-03-02", "2026-03-09", "2026-03-10"], {"granularity": "day"}),
+        (["2026-03-01 07:00:00"], {"granularity": "hour", "key_format": "%Y-%m-%d %H:%M:%S"}),
+        (["2026-03-01 07:15:00"], None),
         (["2026-03-01", "rome"], None),
         (["2026-3-1"], None),
     ],

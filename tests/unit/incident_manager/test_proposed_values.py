@@ -110,3 +110,4 @@ def test_folders_of_mondays_propose_weeks_and_those_of_sundays_no_days_of_which_
     assert propose_partition(days, 7, "2026-02-15") is None
     assert propose_partition(days, 31, "2026-02-15") is not None  # nothing is loaded at weekends
     assert propose_partition(days, 1, "2026-01-04") is None
+    assert propose_partition(days, 31, "9999-12-31") is None

@@ -154,8 +154,8 @@ def _kind(urn: str) -> str:
 
 def _channels(owner: Mapping[str, Any]) -> dict[ChannelName, str]:
     """Where an owner is told: by mail, and a group in its channel of Slack. What was edited there comes first."""
-    said = [_aspect(owner, name) for name in PERSON_ASPECTS]
-    mails, slacks = ([str(aspect[key]) for aspect in said if aspect.get(key)] for key in ("email", "slack"))
+    aspects = [_aspect(owner, name) for name in PERSON_ASPECTS]
+    mails, slacks = ([str(aspect[key]) for aspect in aspects if aspect.get(key)] for key in ("email", "slack"))
     channels: dict[ChannelName, str] = {"email": mails[0]} if mails else {}
     if slacks and str(owner.get("urn")).startswith(GROUP):
         channels["slack"] = slack_of(slacks[0])

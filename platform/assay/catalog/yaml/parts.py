@@ -87,7 +87,7 @@ Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1, allow_inf_na
 Tag = Annotated[str, StringConstraints(max_length=40, pattern=r"^[a-z0-9][a-z0-9_.:-]*$")]
 Tags = Annotated[list[Tag], AfterValidator(_not_repeated)]
 Level = Annotated[int, Field(ge=0, le=5)]
-Address = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$"), _NAMED]
+ChannelAddress = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$"), _NAMED]
 ParameterName = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 
 
@@ -197,7 +197,7 @@ class DatasetPart(YamlPart):
     replicas: Annotated[list[ReplicaPart], Field(min_length=1)]
     description: str = ""
     team: Annotated[str, StringConstraints(max_length=200), _NAMED] = ""
-    channels: dict[ChannelName, Address] = {}
+    channels: dict[ChannelName, ChannelAddress] = {}
     columns: dict[ColumnName, TypeOrColumn] = {}
     primary_key: Annotated[list[ColumnName], AfterValidator(_not_repeated)] = []
     partition: PartitionPart | None = None
@@ -234,7 +234,7 @@ class BusinessMetricPart(YamlPart):
     sources: Annotated[list[FullName], Field(min_length=1, max_length=20), AfterValidator(_not_repeated)]
     description: str = ""
     team: Annotated[str, StringConstraints(max_length=200), _NAMED] = ""
-    channels: dict[ChannelName, Address] = {}
+    channels: dict[ChannelName, ChannelAddress] = {}
     dimensions: Annotated[list[ColumnName], Field(max_length=20), AfterValidator(_not_repeated)] = []
     served: Annotated[list[ServedPart], Field(max_length=20)] = []
     band: dict[ParameterName, str | float | int] = {}
