@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Max, Q
@@ -54,15 +55,30 @@ def write_edges(
     return derive_edges(changed | gone.keys())
 
 
-def hear_edges(edges: Sequence[LineageProfile], *, written: Collection[str], now: datetime) -> set[str]:
-    """Write the edges that an event tells of; as ``write_edges``. Others of what it has ``written`` begin to age."""
+def hear_edges(
+    edges: Sequence[LineageProfile],
+    *,
+    written: Collection[str],
+    without_columns: Collection[str],
+    now: datetime,
+) -> set[str]:
+    """Write the edges that an event tells of; as ``write_edges``. Others of what it has ``written`` begin to age.
+
+    An event of a run need not repeat what an earlier one said: the edges into those ``without_columns`` keep theirs.
+    """
     rows = stored_edges(OPENLINEAGE, {name_key(name) for name in [*written, *(edge.downstream for edge in edges)]})
+    edges = [_with_stored(edge, rows) if edge.downstream in without_columns else edge for edge in edges]
     pairs = _write_tellings(edges, rows, source=OPENLINEAGE, now=now)
     downs = {down for _, down in pairs} & {name_key(name) for name in written}
     _miss((row for pair, row in rows.items() if pair[1] in downs and pair not in pairs), now)
     old = [rows[pair].pk for pair in pairs & rows.keys() if rows[pair].seen_at <= now - SEEN_EVERY]
     EdgeTelling.objects.filter(pk__in=old).update(seen_at=now)
     return derive_edges({pair for pair in pairs if pair not in rows or rows[pair].is_changed})
+
+
+def _with_stored(edge: LineageProfile, rows: Mapping[Pair, EdgeTelling]) -> LineageProfile:
+    row = rows.get((name_key(edge.upstream), name_key(edge.downstream)))
+    return edge if row is None else replace(edge, keys=row.keys, columns=row.columns)
 
 
 def stored_edges(source: str, downstreams: Iterable[str] | None = None) -> dict[Pair, EdgeTelling]:

@@ -36,7 +36,8 @@ def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
     columns = {name: [column["name"] for column in row.columns] for name, row in datasets.items()}
     event = with_columns_of_sql(event, columns)
     edges = [edge for edge in event.lineage if is_short(edge.upstream) and is_short(edge.downstream)]
-    touched = hear_edges(edges, written={part.dataset for part in event.completed}, now=now)
+    written = {part.dataset for part in event.completed}
+    touched = hear_edges(edges, written=written, without_columns=event.without_columns, now=now)
     touched |= _write_tellings(event, now)
     dropped = Dataset.objects.filter(name_key__in=name_keys(event.dropped), missing_since__isnull=True)
     # a job ends no limits: only the catalog file that gives a dataset readers or marks may leave it out

@@ -52,6 +52,7 @@ class LineageEvent:
     completed: tuple[JobCompletion, ...] = ()
     sql: str = ""  # of the job
     dialect: str = ""  # its database, as the event calls it
+    without_columns: frozenset[str] = frozenset()  # outputs of whose columns the event says nothing
 
 
 def read_event(event: object) -> LineageEvent:
@@ -84,6 +85,8 @@ def read_event(event: object) -> LineageEvent:
         if owned and (owner := _name(str(owned[0].get("name") or ""), "an owner")):
             owners[name] = owner
     sql = _facet(_facet(job, "facets"), "sql")
+    query = str(sql.get("query") or "")
+    without = [name for name, facets in outputs.items() if not query and not _facet(facets, "columnLineage")]
     return LineageEvent(
         job=_full_name(job, "job"),
         at=_instant(body.get("eventTime"), "eventTime"),
@@ -97,8 +100,9 @@ def read_event(event: object) -> LineageEvent:
             for name, state in states.items()
             if kind == "COMPLETE" and name not in dropped
         ),
-        sql=str(sql.get("query") or ""),
+        sql=query,
         dialect=str(sql.get("dialect") or ""),
+        without_columns=frozenset(without),
     )
 
 

@@ -38,7 +38,7 @@ from assay.catalog.services import (
 from assay.catalog.tellings import telling_of
 from assay.config import config
 from assay.database.name_keys import name_key
-from assay.models import DataChange, Dataset, LineageEdge, Source
+from assay.models import DataChange, Dataset, EdgeTelling, LineageEdge, Source
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, Window
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, LineageEdgeFactory, day
@@ -418,6 +418,22 @@ def test_an_edge_that_a_file_also_says_is_no_longer_that_of_a_push() -> None:
     assert edges() == {("a", "b"): (False, False, "ours")}
     applied()
     assert edges() == {}
+
+
+def test_an_event_that_says_nothing_of_columns_leaves_those_of_an_earlier_one() -> None:
+    applied(named("a"), named("b"))
+    bare = LineageProfile(upstream="raw.a", downstream="raw.b")
+    heard = replace(bare, columns={"total": ("fare",)}, keys={"id": "key"})
+    events = [
+        LineageEvent(job="etl", at=NOW, lineage=(heard,)),
+        LineageEvent(job="etl", at=NOW, lineage=(bare,), without_columns=frozenset({"raw.b"})),
+        LineageEvent(job="etl", at=NOW, lineage=(bare,)),
+    ]
+    stored = []
+    for event in events:
+        apply_event(event, now=NOW)
+        stored.append((EdgeTelling.objects.get().keys, LineageEdge.objects.get().columns))
+    assert stored == [({"id": "key"}, {"total": ["fare"]})] * 2 + [({}, {})]
 
 
 def test_an_edge_that_an_event_says_waits_until_both_ends_are_datasets() -> None:

@@ -115,6 +115,16 @@ def test_the_sql_of_a_job_says_the_columns_of_edges_where_no_facet_says_any() ->
     assert edges_by_sql(body, sql) == {"raw.trips": {"city": ("town",)}, "raw.users": {}}
 
 
+def test_an_event_without_sql_and_without_the_facet_says_nothing_of_columns() -> None:
+    body = posted()
+    assert read_event(body).without_columns == {"mart.trips"}
+    body["outputs"][0]["facets"] = {"columnLineage": {"fields": {}}}
+    assert read_event(body).without_columns == set()
+    body = posted()
+    body["job"]["facets"] = {"sql": {"query": "select 1"}}
+    assert read_event(body).without_columns == set()
+
+
 @pytest.mark.parametrize("query", [None, 7, [], "", "select (((", "select x.y from elsewhere x"])
 def test_sql_that_says_nothing_leaves_the_columns_of_edges_unknown(query: object) -> None:
     assert edges_by_sql(posted(), query) == {"raw.trips": {}, "raw.users": {}}
