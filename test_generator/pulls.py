@@ -149,6 +149,7 @@ def plan_telling(telling: SourceTelling, provider: ProviderEntry, *, now: dateti
 
 ORIGIN = RequestOrigin(actor="assay", via="pull")
 LEASE = timedelta(minutes=15)  # a large catalog takes longer than a row of other stages
+RETRY = timedelta(hours=1)  # at most, until a source that fails is read again
 NEWS = ("created", "changed", "missing", "templates", "bindings")
 
 
@@ -184,7 +185,8 @@ def pull(row: Pull, now: datetime, answer: SourceTelling | UnableToReadSource | 
     except (UnableToReadSource, UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
         # on-call is told of the first of the reads in a row that were refused
         tell_at = None if row.told_since else row.tell_at or now
-        finish(row, due_at=again, failing_since=row.failing_since or now, fault=str(error), tell_at=tell_at)
+        soon = min(again, now + RETRY)
+        finish(row, due_at=soon, failing_since=row.failing_since or now, fault=str(error), tell_at=tell_at)
     else:
         finish(row, due_at=again, **_success(row, left_out, now))
 

@@ -18,7 +18,7 @@ from assay.config import config
 from assay.models import AuditEntry, Dataset, DataTest, LineageEdge, Pull, Telling
 from assay.scheduler.beat import begin_pulling
 from test_generator.services import pull_due
-from tests.factories import DAY, NOW
+from tests.factories import DAY, HOUR, NOW
 from web.doctor import providers, pulled
 
 pytestmark = pytest.mark.django_db
@@ -110,6 +110,7 @@ def test_a_provider_that_answers_half_garbage_or_nothing_retires_nothing_and_on_
     pull_after(1)
     row = pull_after(2)
     assert (live(), row.failing_since) == (["items", "orders", "users"], NOW + DAY)
+    assert row.due_at == NOW + 2 * DAY + HOUR
     assert ["shop" in text for text in (row.fault, pulled().found)] == [True, True]
     client.force_login(admin_user)
     assert "Assay reads the provider shop on a schedule" in client.get("/").content.decode()

@@ -14,6 +14,7 @@ from .documents import documented, mapping, mappings, read_document, read_pages,
 from .entries import ALL, bearer, check_keys
 from .places import TableSteps, name_tables, replica_of
 from .properties import fields_of, slack_of, tag_of
+from .reading import read_each
 
 KEYS = places.KEYS | {"url": True, "token": False, "platform": False, "env": False}
 ASPECTS = (
@@ -45,11 +46,12 @@ def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
         next_page=lambda page: page.get("scrollId"),
         most=most,
     )
-    owners = dict.fromkeys(urn for entity in entities for urn in _owners(entity))
-    people = {
-        urn: read_document(f"{url}/{_kind(urn)}/{quote(urn, safe='')}", headers, is_optional=True) for urn in owners
-    }
-    return parse(entry, entities, people)
+
+    def read_owner(urn: str) -> Any:
+        return read_document(f"{url}/{_kind(urn)}/{quote(urn, safe='')}", headers, is_optional=True)
+
+    owners = list(dict.fromkeys(urn for entity in entities for urn in _owners(entity)))
+    return parse(entry, entities, dict(zip(owners, read_each(read_owner, owners, "owners"), strict=True)))
 
 
 @documented

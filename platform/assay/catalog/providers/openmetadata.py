@@ -56,9 +56,10 @@ def read(entry: Mapping[str, Any], most: int = ALL) -> SourceTelling:
     def read_owner(owner: tuple[str, str]) -> Any:
         return read_document(f"{url}/{owner[0]}s/name/{quote(owner[1], safe='')}", headers, is_optional=True)
 
-    names = [text_at(table, "fullyQualifiedName", "a table") for table in tables] if entry.get("lineage") else []
+    chosen = [table for table in tables if entry.get("service") in (None, "", _steps(table)[0])]
+    names = [text_at(table, "fullyQualifiedName", "a table") for table in chosen] if entry.get("lineage") else []
     lineage = dict(zip(names, read_each(read_lineage, names, "lineage"), strict=True))
-    owners = list(dict.fromkeys(owner for table in tables for owner in _owners(table)))
+    owners = list(dict.fromkeys(owner for table in chosen for owner in _owners(table)))
     people = dict(zip(owners, read_each(read_owner, owners, "owners"), strict=True))
     return parse(entry, tables, lineage, people)
 
