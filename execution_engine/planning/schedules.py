@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from hashlib import blake2s
 
 from cronsim import CronSim, CronSimError
@@ -83,6 +84,7 @@ class Due:
     coming: Slot
 
 
+@lru_cache(maxsize=64)  # the tests of a dataset are of few schedules
 def first_slot(schedule: Schedule, *, now: datetime) -> Slot:
     """The first slot of a test written at ``now``: windows that ended before stay UNTESTED."""
     if schedule.is_partition:

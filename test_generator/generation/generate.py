@@ -97,7 +97,7 @@ def generate(dataset: Dataset, around: Surroundings, *, is_obsolete: bool) -> Ge
         )
         for edge in around.edges[dataset.name_key]
     ]
-    generation = standard_tests(own, upstreams)
+    generation = standard_tests(own, upstreams, is_fed=bool(around.upstreams[dataset.name_key]))
     return replace(generation, tests=tuple(_held_to_declared(test, dataset) for test in generation.tests))
 
 

@@ -43,8 +43,11 @@ class Upstream:
     keys: Mapping[str, str] = field(default_factory=dict)  # column of the dataset's primary key → its name upstream
 
 
-def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Generation:
-    """The tests that the dataset should have, and the gaps where its metadata leads to none."""
+def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream], *, is_fed: bool = False) -> Generation:
+    """The tests that the dataset should have, and the gaps where its metadata leads to none.
+
+    Of ``upstreams`` those matter whose rows are compared; ``is_fed`` says that there are others at least.
+    """
     if not dataset.replicas:
         categories: tuple[StandardCategory, ...] = ("freshness", "completeness", "duplicates", "consistency")
         return Generation.of(
@@ -53,7 +56,7 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
     others = [edge for edge in upstreams if edge.dataset.full_name != dataset.full_name]
     rules = (
         _freshness(dataset),
-        _completeness(dataset, others),
+        _completeness(dataset, others, is_fed=is_fed or bool(others)),
         _duplicates(dataset),
         _consistency(dataset),
         _schema(dataset),
@@ -81,7 +84,7 @@ def _freshness(dataset: DatasetProfile) -> Results:
         yield _test(dataset, "freshness", name, assertion, replica.datacenter)
 
 
-def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Results:
+def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream], *, is_fed: bool) -> Results:
     """As many rows as each one-to-one upstream has, the keys of samples of others, and no row outside partitions."""
     for edge in upstreams:
         if not edge.one_to_one:
@@ -109,7 +112,7 @@ def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Res
             assertion = f"{share} >= {number(dataset.targets.completeness)}"
             yield _test(dataset, "completeness", f"completeness-sample:{name}", assertion)
     if not any(edge.one_to_one or edge.sampled for edge in upstreams):
-        reason = "none of its upstreams is one-to-one or sampled" if upstreams else "it has no upstream"
+        reason = "none of its upstreams is one-to-one or sampled" if is_fed else "it has no upstream"
         yield _gap(dataset, "completeness", f"{reason}, so there is nothing to compare its rows with.", mendable=False)
     if dataset.partition is not None:
         # a row where the test of no partition sees it; soft: such rows make no partition that is read any worse

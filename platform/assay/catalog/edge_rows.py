@@ -176,7 +176,8 @@ def derive_edges(pairs: Collection[Pair]) -> set[str]:
 
 
 def _derive_part(ups_by_down: Mapping[str, Collection[str]], sources: Sources) -> set[str]:
-    downs = {row.name_key: row for row in Dataset.objects.filter(name_key__in=ups_by_down)}
+    columns = ("pk", "name_key", "full_name", "primary_key")
+    downs = {row.name_key: row for row in Dataset.objects.filter(name_key__in=ups_by_down).only(*columns)}
     ids = {
         key: pk
         for part in in_parts({up for down in downs for up in ups_by_down[down]})

@@ -99,6 +99,9 @@ class Targets:
     novelty: bool
 
 
+TARGETS = tuple(target.name for target in fields(Targets))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServedTable:
     """A table that serves a business metric, broken down by a dimension; its column adds up to the value."""
@@ -188,11 +191,15 @@ class DatasetProfile:
     @cached_property
     def targets(self) -> Targets:
         """Its SLAs and periods, from its own metadata or else its tier."""
-        tier = TIERS[self.tier]
-        fail_closed = None if self.unknown_policy is None else self.unknown_policy == "closed"
-        own = {**vars(self.slas), **vars(self), "fail_closed": fail_closed}
-        names = [target.name for target in fields(Targets)]
-        return Targets(**{name: getattr(tier, name) if own[name] is None else own[name] for name in names})
+        return targets_of(self.tier, {**vars(self.slas), **vars(self)})
+
+
+def targets_of(tier: int, own: Mapping[str, Any]) -> Targets:
+    """What a dataset of a tier is held to by its ``own`` values, of which None leaves it to the tier."""
+    policy, values = own["unknown_policy"], {name: own.get(name) for name in TARGETS}
+    values["fail_closed"] = None if policy is None else policy == "closed"
+    of_tier = TIERS[tier]
+    return Targets(**{name: getattr(of_tier, name) if value is None else value for name, value in values.items()})
 
 
 # fields of a dataset's profile by how its row holds them: alike, empty where the tier decides, or as lines of a text

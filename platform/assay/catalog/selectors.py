@@ -1,6 +1,5 @@
 """What the catalog knows of a dataset."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -8,7 +7,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from django.db import connection
-from django.db.models import prefetch_related_objects
+from django.db.models import Q, prefetch_related_objects
 
 from assay.access import Owned
 from assay.database.name_keys import name_key
@@ -32,6 +31,7 @@ from .profile import (
     SlaProfile,
     Storage,
     Targets,
+    targets_of,
 )
 
 
@@ -55,7 +55,9 @@ def profile_of(dataset: Dataset) -> DatasetProfile:
 
 def slas(dataset: Dataset) -> Targets:
     """The SLAs and policies in force for ``dataset``: its own where metadata gives them, else its tier's."""
-    return _metadata_of(dataset).targets
+    own = {name: getattr(dataset, f"{name}_sla") for name in SLAS}
+    own |= {name: getattr(dataset, name) for name in SAME}
+    return targets_of(dataset.tier, own | {name: getattr(dataset, name) or None for name in TIERS_WHERE_EMPTY})
 
 
 def _metadata_of(dataset: Dataset) -> DatasetProfile:
@@ -181,8 +183,11 @@ def upstream_edges(dataset: Dataset) -> list[LineageEdge]:
 class Surroundings:
     """Datasets and what feeds them, read for many in a few statements; any other is read when it is asked for."""
 
-    datasets: Mapping[str, Dataset]  # with their replicas, by the keys of their names; upstreams are among them
-    edges: Mapping[str, Sequence[LineageEdge]]  # into each that it was read for, by the name of the upstream
+    datasets: Mapping[
+        str, Dataset
+    ]  # with their replicas, by the keys of their names; compared upstreams are among them
+    upstreams: Mapping[str, frozenset[str]]  # the keys of the names of what feeds each that it was read for
+    edges: Mapping[str, Sequence[LineageEdge]]  # of these those whose rows are compared, by the name of the upstream
     _profiles: dict[str, DatasetProfile] = field(default_factory=dict)
 
     def profile_of(self, dataset: Dataset) -> DatasetProfile:
@@ -204,22 +209,29 @@ class Surroundings:
 
     def upstream_keys(self, name: str) -> frozenset[str]:
         """As the function of this name."""
-        if (edges := self.edges.get(name_key(name))) is None:
-            return upstream_keys(name)
-        return frozenset(edge.upstream.name_key for edge in edges)
+        keys = self.upstreams.get(name_key(name))
+        return upstream_keys(name) if keys is None else keys
 
 
 def surroundings(datasets: Sequence[Dataset]) -> Surroundings:
-    """These datasets, and the edges into them with their upstreams."""
+    """These datasets, what feeds them, and the upstreams whose rows are compared with theirs."""
     prefetch_related_objects(datasets, "replicas")
-    by_id = {dataset.pk: dataset for dataset in datasets}
-    edges = defaultdict[str, list[LineageEdge]](list, {dataset.name_key: [] for dataset in datasets})
-    rows = list(LineageEdge.objects.filter(downstream__in=by_id).order_by("upstream__full_name"))
-    upstreams = with_replicas({edge.upstream_id for edge in rows})
-    for edge in rows:
-        edge.upstream = upstreams[edge.upstream_id]
-        edges[by_id[edge.downstream_id].name_key].append(edge)
-    return Surroundings(datasets={row.name_key: row for row in (*upstreams.values(), *datasets)}, edges=edges)
+    keys = {dataset.pk: dataset.name_key for dataset in datasets}
+    upstreams: dict[str, set[str]] = {key: set() for key in keys.values()}
+    into = LineageEdge.objects.filter(downstream__in=keys)
+    for downstream, upstream in into.values_list("downstream_id", "upstream__name_key"):
+        upstreams[keys[downstream]].add(upstream)
+    compared = list(into.filter(Q(one_to_one=True) | Q(sampled=True)).order_by("upstream__full_name"))
+    rows = with_replicas({edge.upstream_id for edge in compared})
+    edges: dict[str, list[LineageEdge]] = {key: [] for key in upstreams}
+    for edge in compared:
+        edge.upstream = rows[edge.upstream_id]
+        edges[keys[edge.downstream_id]].append(edge)
+    return Surroundings(
+        datasets={row.name_key: row for row in (*rows.values(), *datasets)},
+        upstreams={key: frozenset(above) for key, above in upstreams.items()},
+        edges=edges,
+    )
 
 
 def upstream_keys(full_name: str) -> frozenset[str]:
