@@ -203,10 +203,12 @@ def checked_tree(
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToWrite(str(error)) from None
     metrics = _metrics(tree)
+    reads_others = any(others_of(metric.spec, metric.dataset, own.full_name) for metric in metrics)
+    upstreams = upstreams_of(own.full_name) if reads_others else frozenset()
     if obstacle := (
         unmeasurable(metrics, own, profile_named)
         or misaligned(metrics, own, profile_named)
-        or disclosed_by(metrics, own, profile_named, upstreams_of(own.full_name))
+        or disclosed_by(metrics, own, profile_named, upstreams)
         or not_allowed(metrics, own, profile_named)
     ):
         raise UnableToWrite(obstacle)
@@ -223,16 +225,6 @@ def catalogued(name: str) -> DatasetProfile | None:
     """The metadata of the dataset of this name, if the catalog has it."""
     dataset = by_name(name)
     return profile_of(dataset) if dataset else None
-
-
-def create(
-    dataset: Dataset, spec: DataTestSpec, *, origin: Origin, source: str = "", author: str, now: datetime
-) -> DataTest:
-    """A new data test with its first revision and its first due window."""
-    data_test = unwritten(dataset, spec, origin=origin, source=source, now=now)
-    around = surroundings([dataset])
-    write_revisions([(data_test, spec.definition)], around=around, author=author, now=now)
-    return data_test
 
 
 def unwritten(dataset: Dataset, spec: DataTestSpec, *, origin: Origin, source: str = "", now: datetime) -> DataTest:
@@ -272,8 +264,12 @@ def write_revisions(
     definitions: Sequence[tuple[DataTest, Definition]], *, around: Surroundings, author: str, now: datetime
 ) -> None:
     """Write a new revision of each test, and the tests themselves that are new; raises UnableToWrite."""
-    tests = [data_test for data_test, _ in definitions]
-    revisions = [_revision(*pair, around=around, author=author, now=now) for pair in definitions]
+    insert_revisions([revision_of(*pair, around=around, author=author, now=now) for pair in definitions], around, now)
+
+
+def insert_revisions(revisions: Sequence[Revision], around: Surroundings, now: datetime) -> None:
+    """Write revisions, one of each test, and the tests themselves that are new."""
+    tests = [revision.data_test for revision in revisions]
     new, others = [row for row in tests if row.pk is None], [row for row in tests if row.pk is not None]
     for data_test, revision in zip(tests, revisions, strict=True):
         _set_cursor(data_test, revision, around=around, now=now)
@@ -289,10 +285,13 @@ def write_revisions(
     update_each(others, ("revision", *CURSOR))
 
 
-def _revision(
+def revision_of(
     data_test: DataTest, definition: Definition, *, around: Surroundings, author: str, now: datetime
 ) -> Revision:
-    """The next revision of a test; of one that is new nothing was judged by an earlier one, and nothing is anew."""
+    """The next revision of a test, not written yet; raises UnableToWrite.
+
+    Of a test that is new nothing was judged by an earlier one, and nothing is judged anew.
+    """
     try:
         check_line(definition.schedule)
     except UnableToSchedule as error:
@@ -381,8 +380,6 @@ def write_data_test(
     """A user's test; raises UnableToWrite for one that exists or cannot be evaluated."""
     if DataTest.objects.filter(dataset=dataset, name=name).exists():
         raise UnableToWrite(f"{dataset.full_name} has a test called {name!r} already: revise it, or take another name")
-    if category not in Category.values:
-        raise UnableToWrite(f"no category {category!r}: take one of {', '.join(Category.values)}")
     if severity and severity not in Severity.values:
         raise UnableToWrite(f"no severity {severity!r}: take hard or soft")
     definition = Definition.by(
@@ -394,14 +391,23 @@ def write_data_test(
         catch_up=catch_up,
         keep_rows=keep_rows,
     )
+    row = unwritten_test(dataset, name, definition, category=category, now=now)
+    write_revisions([(row, definition)], around=surroundings([dataset]), author=author, now=now)
+    return row
+
+
+def unwritten_test(dataset: Dataset, name: str, definition: Definition, *, category: str, now: datetime) -> DataTest:
+    """A new test of a user, which ``insert_revisions`` writes; raises UnableToWrite for a category that is none."""
+    if category not in Category.values:
+        raise UnableToWrite(f"no category {category!r}: take one of {', '.join(Category.values)}")
     spec = DataTestSpec(
         name=name,
         category=cast(CategoryName, category),
         definition=definition,
         datacenter=home(dataset).datacenter,
-        scope="partition" if dataset.partitioning and schedule != "weekly" else "table",
+        scope="partition" if dataset.partitioning and definition.schedule != "weekly" else "table",
     )
-    return create(dataset, spec, origin=Origin.USER, author=author, now=now)
+    return unwritten(dataset, spec, origin=Origin.USER, now=now)
 
 
 def draft(

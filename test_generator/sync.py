@@ -25,7 +25,7 @@ from assay.catalog.services import MOST_GONE, Applied, UnableToApply, apply_cata
 from assay.catalog.yaml.provider import UnableToReadCatalog, read, source_fault
 from assay.catalog.yaml.yaml_text import YamlProblem
 from assay.database.name_keys import name_key, name_keys
-from assay.database.statements import in_parts
+from assay.database.statements import in_parts, update_each
 from assay.models import Binding, Dataset, DataTest, LineageEdge, Origin, Source
 from assay.time.durations import format_duration
 from execution_engine.engines.files.listing import refusal_of
@@ -42,9 +42,11 @@ from .data_tests import (
     UnableToWrite,
     catalogued,
     checked_tree,
-    revise,
+    differs,
+    insert_revisions,
+    revision_of,
     start,
-    write_data_test,
+    unwritten_test,
 )
 from .definition import DataTestSpec, Definition, GapSpec, Generation
 from .models import Gap, RuleTemplate
@@ -120,14 +122,12 @@ def write_tests(tests: Sequence[CustomProfile], *, source: str, full: bool, now:
 
     With ``full`` the grace of those begins that were written in the source and are gone from it.
     """
-    datasets = by_names({custom.dataset for custom in tests})
-    written, faults = set(), []
-    for custom in tests:
-        try:
-            written.add(_write(custom, datasets.get(custom.dataset), source=source, now=now).pk)
-        except UnableToWrite as fault:
-            place = f"{custom.place}: " if custom.place else ""
-            faults.append(f"{place}{custom.dataset}, test {custom.name!r}: {fault}")
+    written: set[int] = set()
+    faults: list[str] = []
+    for part in in_parts(tests):
+        rows, of_part = _write_part(part, source=source, now=now)
+        written |= {row.pk for row in rows}
+        faults += of_part
     if full:
         live = DataTest.objects.filter(source=source, template="", missing_since__isnull=True, retired_at__isnull=True)
         gone = {pk: name for pk, name in live.values_list("pk", "dataset__full_name") if pk not in written}
@@ -161,41 +161,71 @@ def remove_source(name: str, *, now: datetime) -> Applied:
     return applied
 
 
-def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: datetime) -> DataTest:
-    """The test as the source tells it; one that was retired lives again.
+def _write_part(tests: Sequence[CustomProfile], *, source: str, now: datetime) -> tuple[list[DataTest], list[str]]:
+    """The rows of these tests, as the source tells them, and a sentence for each test that cannot be written."""
+    datasets = by_names({custom.dataset for custom in tests})
+    around = surroundings(list({dataset.pk: dataset for dataset in datasets.values()}.values()))
+    named = DataTest.objects.filter(dataset__in=datasets.values(), name__in={custom.name for custom in tests})
+    stored = {(row.dataset_id, row.name): row for row in named.select_related("revision")}
+    rows: dict[tuple[int, str], DataTest] = {}
+    changed, revisions, faults = [], [], []
+    for custom in tests:
+        try:
+            if (dataset := datasets.get(custom.dataset)) is None:
+                raise UnableToWrite(f"the catalog has no dataset {custom.dataset!r}; tell of it first")
+            if (key := (dataset.pk, custom.name.casefold())) in rows:  # some databases tell no case from another
+                raise UnableToWrite("another test of the source has that name, in any case: give it another name")
+            row = stored.get((dataset.pk, custom.name)) or _stored_test(dataset, custom.name)
+            definition = _definition_of(custom, dataset)
+            if row is None:
+                row = unwritten_test(dataset, custom.name, definition, category=custom.category, now=now)
+            else:
+                _refuse_takeover(row, custom, source)
+                row.dataset = dataset
+            if row.revision is None or differs(row, definition):
+                revisions.append(revision_of(row, definition, around=around, author=source, now=now))
+            elif row.next_due_at is None:  # it was retired, and comes back with the definition that it had
+                start(row, now=now)
+            if row.pk and (row.source, row.template, row.retired_at, row.missing_since) != (source, "", None, None):
+                changed.append(row)
+            row.source, row.template, row.retired_at, row.missing_since = source, "", None, None
+            rows[key] = row
+        except UnableToWrite as fault:
+            place = f"{custom.place}: " if custom.place else ""
+            faults.append(f"{place}{custom.dataset}, test {custom.name!r}: {fault}")
+    update_each(changed, ("source", "template", "retired_at", "missing_since"))
+    insert_revisions(revisions, around, now)
+    return list(rows.values()), faults
 
-    A name that is a standard test's, or that of a live test which was written elsewhere, is refused.
-    """
-    if dataset is None:
-        raise UnableToWrite(f"the catalog has no dataset {custom.dataset!r}; tell of it first")
-    row = DataTest.objects.filter(dataset=dataset, name=custom.name).select_related("dataset", "revision").first()
-    names = ("assertion", "schedule", "severity", "sustain", "catch_up", "keep_rows")
+
+def _stored_test(dataset: Dataset, name: str) -> DataTest | None:
+    """The test of this name, in whatever case where the database tells no case from another."""
+    return DataTest.objects.filter(dataset=dataset, name=name).select_related("revision").first()
+
+
+def _definition_of(custom: CustomProfile, dataset: Dataset) -> Definition:
+    """What the source says of the test, and for what it leaves open what its dataset is held to."""
+    names = ("assertion", "severity", "sustain", "catch_up", "keep_rows")
     values: dict[str, Any] = {name: getattr(custom, name) for name in names}
-    values["schedule"] = custom.schedule or ("partition" if dataset.partition_column else "weekly")
-    if row is None:
-        values |= {"name": custom.name, "category": custom.category}
-        row = write_data_test(dataset=dataset, author=source, now=now, **values)
-    else:
-        if row.origin == Origin.GENERATED:
-            raise UnableToWrite("that is the name of a standard test: give it another name")
-        is_free = row.retired_at is not None or row.missing_since is not None
-        if row.template and not is_free and RuleTemplate.objects.filter(name=row.template).exists():
-            raise UnableToWrite(f"the template {row.template!r} makes a test of that name: give it another name")
-        if row.source != source and not is_free:
-            where = f"in the source {row.source!r}" if row.source else "by page or API"
-            raise UnableToWrite(
-                f"a test of that name was written {where}: give it another name, or retire that one first"
-            )
-        if row.category != custom.category:  # its standings and incidents are of the old one
-            raise UnableToWrite(f"its category is {row.category} and stays so: give it another name")
-        DataTest.objects.filter(pk=row.pk).update(retired_at=None, template="")
-        row.retired_at = None
-        definition = Definition.by(slas(dataset), **values)  # what its source stopped saying is its dataset's again
-        revise(row, definition, author=source, now=now)
-        if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
-            start(row, now=now)
-    DataTest.objects.filter(pk=row.pk).update(source=source, missing_since=None)
-    return row
+    schedule = custom.schedule or ("partition" if dataset.partition_column else "weekly")
+    return Definition.by(slas(dataset), schedule=schedule, **values)
+
+
+def _refuse_takeover(row: DataTest, custom: CustomProfile, source: str) -> None:
+    """Raise UnableToWrite where the name is a standard test's, or that of a live test which was written elsewhere.
+
+    A test that was retired lives again.
+    """
+    if row.origin == Origin.GENERATED:
+        raise UnableToWrite("that is the name of a standard test: give it another name")
+    is_free = row.retired_at is not None or row.missing_since is not None
+    if row.template and not is_free and RuleTemplate.objects.filter(name=row.template).exists():
+        raise UnableToWrite(f"the template {row.template!r} makes a test of that name: give it another name")
+    if row.source != source and not is_free:
+        where = f"in the source {row.source!r}" if row.source else "by page or API"
+        raise UnableToWrite(f"a test of that name was written {where}: give it another name, or retire that one first")
+    if row.category != custom.category:  # its standings and incidents are of the old one
+        raise UnableToWrite(f"its category is {row.category} and stays so: give it another name")
 
 
 # A catalog in files: read with every mistake told at once, those of its assertions too, and written whole or not.

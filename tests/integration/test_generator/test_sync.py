@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from assay.catalog.profile import CatalogProfile, CategoryName, CustomProfile, DatasetProfile, ReplicaProfile
 from assay.models import Category, Dataset, DataTest, Revision, Source
@@ -90,6 +92,23 @@ def test_what_is_told_again_changes_nothing_and_keeps_its_place_in_the_schedule(
     stood = row(test)
     synced(fares(), now=LATER)
     assert (row(test), Revision.objects.count(), changed()) == (stood, 1, set())
+
+
+def test_many_tests_that_are_told_again_take_as_many_statements_as_one() -> None:
+    DatasetFactory.create(name="trips")
+    custom = [fares(name=f"fares {number}") for number in range(20)]
+    synced(*custom)
+    counts = []
+    for part in (custom, custom[:1]):
+        with CaptureQueriesContext(connection) as statements:
+            synced(*part, full=False)
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
+
+
+def test_names_of_tests_that_differ_in_case_alone_are_refused_as_some_databases_hold_them_for_one() -> None:
+    DatasetFactory.create(name="trips")
+    assert "raw.trips, test 'FARES': another test of the source has that name" in refused(fares(), fares(name="FARES"))
 
 
 def test_a_dataset_may_be_told_with_its_tests_and_what_changed_is_returned() -> None:
