@@ -131,8 +131,8 @@ def write_tests(tests: Sequence[CustomProfile], *, source: str, full: bool, now:
     if full:
         live = DataTest.objects.filter(source=source, template="", missing_since__isnull=True, retired_at__isnull=True)
         gone = {pk: name for pk, name in live.values_list("pk", "dataset__full_name") if pk not in written}
-        for part in in_parts(gone):
-            DataTest.objects.filter(pk__in=part).update(missing_since=now)
+        for ids in in_parts(gone):
+            DataTest.objects.filter(pk__in=ids).update(missing_since=now)
         mark_changed(set(gone.values()), now)
     return faults
 

@@ -214,8 +214,9 @@ def schedule_of(data_test: DataTest, revision: Revision, now: datetime, others: 
     whole_table, dataset, common_start = data_test.scope == Scope.TABLE, data_test.dataset, None
     if whole_table:  # from when on every dataset that the assertion reads keeps its partitions
         # most assertions name no other dataset, which their text shows sooner than their tree
-        tree = from_json(revision.tree) if "dataset" in revision.assertion.lower() else None
-        names = {metric_of(operand).dataset for operand in operands(tree)} - {None} if tree else set()
+        is_alone = "dataset" not in revision.assertion.lower()
+        metrics = [] if is_alone else [metric_of(operand) for operand in operands(from_json(revision.tree))]
+        names = {metric.dataset for metric in metrics if metric.dataset}
         starts = [
             at for source in (dataset, *others(names)) for at in (retention_start(source, now), begins_at(source)) if at
         ]

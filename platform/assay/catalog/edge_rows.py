@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Q
 
 from assay.database.name_keys import name_key
-from assay.database.statements import in_parts, insert_rows, update_each
+from assay.database.statements import in_parts, insert_rows, rows_in, update_each
 from assay.models import Dataset, EdgeTelling, LineageEdge, Source
 
 from .dataset_rows import Sources, sources_in_order
@@ -29,17 +29,25 @@ class UnableToDraw(Exception):
 
 
 def write_edges(
-    edges: Sequence[LineageProfile], *, source: str, full: bool, ends: bool = False, now: datetime
+    edges: Sequence[LineageProfile],
+    *,
+    source: str,
+    full: bool,
+    ends: bool = False,
+    created: Collection[str] = (),
+    now: datetime,
 ) -> set[str]:
     """Write the edges of a catalog file, a push or a provider; the full names of downstreams whose edges changed.
 
     What ``full`` leaves out ends at once if it is of a file, or ``ends`` says so; that of a provider begins to age. A
-    provider's edge waits until both of its ends are datasets. Raises UnableToDraw for others.
+    provider's edge waits until both of its ends are datasets: those that have waited for the ``created`` ones, by their
+    keys, are written too. Raises UnableToDraw for others.
     """
     is_provider = source in sources_in_order().providers
     if not is_provider:
         _refuse_unknown(edges)
-    rows = stored_edges(source, None if full else [name_key(edge.downstream) for edge in edges])
+    rows = stored_edges(source, None if full else {name_key(edge.downstream) for edge in edges})
+    waiting = edges_at(created)
     pairs = _write_tellings(edges, rows, source=source, now=now)
     if source != PUSHED and not is_provider:  # whoever keeps an edge in a file may end it there
         pushed = stored_edges(PUSHED, {down for _, down in pairs})
@@ -52,7 +60,7 @@ def write_edges(
         _miss(gone.values(), now)
         EdgeTelling.objects.filter(source=source, missed_since__isnull=True).update(seen_at=now)
         Source.objects.filter(name=source).update(read_at=now)
-    return derive_edges(changed | gone.keys())
+    return derive_edges(changed | gone.keys() | waiting)
 
 
 def hear_edges(
@@ -81,20 +89,15 @@ def _with_stored(edge: LineageProfile, rows: Mapping[Pair, EdgeTelling]) -> Line
     return edge if row is None else replace(edge, keys=row.keys, columns=row.columns)
 
 
-def stored_edges(source: str, downstreams: Iterable[str] | None = None) -> dict[Pair, EdgeTelling]:
+def stored_edges(source: str, downstreams: Collection[str] | None = None) -> dict[Pair, EdgeTelling]:
     """What a source tells of edges: of all, or of those into the datasets of these keys."""
     rows = EdgeTelling.objects.filter(source=source)
-    parts = [rows] if downstreams is None else [rows.filter(downstream_key__in=part) for part in in_parts(downstreams)]
-    return {row.pair: row for part in parts for row in part}
+    return {row.pair: row for row in (rows if downstreams is None else rows_in(rows, "downstream_key", downstreams))}
 
 
 def _refuse_unknown(edges: Sequence[LineageProfile]) -> None:
     ends = {name_key(name): name for edge in edges for name in (edge.upstream, edge.downstream)}
-    stored = {
-        key
-        for part in in_parts(ends)
-        for key in Dataset.objects.filter(name_key__in=part).values_list("name_key", flat=True)
-    }
+    stored = {row.name_key for row in rows_in(Dataset.objects.only("name_key"), "name_key", ends.keys())}
     if unknown := sorted(ends[key] for key in ends.keys() - stored):
         raise UnableToDraw(f"lineage names datasets that the catalog lacks: {', '.join(unknown)}; tell of them first")
 

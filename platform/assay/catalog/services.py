@@ -8,13 +8,13 @@ from django.db import transaction
 
 from assay.config import config
 from assay.database.name_keys import name_key, name_keys
-from assay.database.statements import in_parts
+from assay.database.statements import in_parts, rows_in
 from assay.edge.control_characters import name_fault
 from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Source
 from assay.time.windows import Window
 
 from .dataset_rows import sources_in_order, write_datasets, write_tellings
-from .edge_rows import UnableToDraw, derive_edges, edges_at, write_edges
+from .edge_rows import UnableToDraw, write_edges
 from .limits import UnableToLimit, inherit_limits
 from .locations import PUSHED, LocationClaim, UnableToUseLocation, check, rules_of
 from .place_limits import MOST, is_too_wide
@@ -99,10 +99,16 @@ def apply_telling(
     absent = [key for key in keys if key not in present or present[key] is not None]  # such as one that a job dropped
     datasets = write_datasets(dict.fromkeys([*written.changed, *written.gone, *absent]), now=now)
     try:
-        touched = write_edges(telling.lineage, source=source, full=full, ends=allow_removal, now=now)
+        touched = write_edges(
+            telling.lineage,
+            source=source,
+            full=full,
+            ends=allow_removal,
+            created=name_keys(datasets.created),
+            now=now,
+        )
     except UnableToDraw as unable:
         raise UnableToApply(str(unable)) from None
-    touched |= derive_edges(edges_at(name_keys(datasets.created)))  # those that have waited for them
     news = {*datasets.created, *datasets.changed}
     limited: set[str] = set()
     if news or datasets.missing:
@@ -131,8 +137,7 @@ def _refuse_others(profile: CatalogProfile, source: str) -> None:
     A name stays that of a table, or of a business metric: what was found of the one says nothing of the other.
     """
     by_key = {name_key(dataset.full_name): dataset for dataset in profile.datasets}
-    rows = [row for part in in_parts(by_key) for row in Dataset.objects.filter(name_key__in=part).only(*SHARED)]
-    rows.sort(key=lambda row: row.full_name)
+    rows = sorted(rows_in(Dataset.objects.only(*SHARED), "name_key", by_key.keys()), key=lambda row: row.full_name)
     swaps = [
         f"{_at(by_key[row.name_key].place)}{row.full_name} is known as "
         f"{'a table' if row.business_metric is None else 'a business metric'}, and names are shared"

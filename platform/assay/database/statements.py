@@ -21,6 +21,7 @@ from django.db.models import (
 from django.db.models.constants import OnConflict
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 
 IN_ONE = 1000  # keys that one statement names: databases bound them
 
@@ -30,6 +31,16 @@ def in_parts(keys: Iterable[T]) -> Iterator[list[T]]:
     left = iter(keys)
     while part := list(islice(left, IN_ONE)):
         yield part
+
+
+def rows_in(rows: "QuerySet[M]", name: str, keys: Collection[str]) -> "Iterable[M]":
+    """The rows whose field of this name is one of ``keys``, in one statement.
+
+    Of more keys than one statement may name, all rows are read, and left out here.
+    """
+    if len(keys) > IN_ONE:
+        return (row for row in rows if getattr(row, name) in keys)
+    return rows.filter(**{f"{name}__in": keys})
 
 
 def update_each(rows: Sequence[Model], names: Sequence[str], *, unchanged: Sequence[str] = ()) -> int:
@@ -97,8 +108,6 @@ def _parameters(rows: Iterable[Model], fields: "Sequence[Field[Any, Any]]") -> l
 
 
 # Query sets that are asked all the time: compiled once, as to build and compile one costs more than its answer.
-
-M = TypeVar("M", bound=Model)
 
 
 class PreparedValues:

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from assay.catalog.selectors import surroundings
 from assay.models import Dataset, DataTest, Origin, Revision
 from assay.time.windows import Window
 from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
-from test_generator.data_tests import catalogued, create, start
+from test_generator.data_tests import catalogued, start, unwritten, write_revisions
 from test_generator.definition import DataTestSpec, Definition
 from test_generator.services import UnableToWrite, retire, write_data_test
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised
@@ -191,15 +192,12 @@ def test_every_field_of_a_new_test_is_what_it_is_created_with() -> None:
     definition = Definition(
         assertion=FARES, severity="soft", schedule="weekly", sustain=HOUR, catch_up="none", declared="told"
     )
-    test = create(
-        DatasetFactory.create(datacenters=("sea", "phx")),
-        DataTestSpec(
-            name="fares", category="consistency", definition=definition, scope="table", datacenter="phx", spoils="sea"
-        ),
-        origin=Origin.GENERATED,
-        author="assay",
-        now=NOW,
+    dataset = DatasetFactory.create(datacenters=("sea", "phx"))
+    spec = DataTestSpec(
+        name="fares", category="consistency", definition=definition, scope="table", datacenter="phx", spoils="sea"
     )
+    test = unwritten(dataset, spec, origin=Origin.GENERATED, now=NOW)
+    write_revisions([(test, definition)], around=surroundings([dataset]), author="assay", now=NOW)
     told = row(test)
     names = ("name", "category", "origin", "scope", "datacenter", "spoils", "created_at")
     assert [told[name] for name in names] == ["fares", "consistency", "generated", "table", "phx", "sea", NOW]
