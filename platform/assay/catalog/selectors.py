@@ -183,9 +183,8 @@ def upstream_edges(dataset: Dataset) -> list[LineageEdge]:
 class Surroundings:
     """Datasets and what feeds them, read for many in a few statements; any other is read when it is asked for."""
 
-    datasets: Mapping[
-        str, Dataset
-    ]  # with their replicas, by the keys of their names; compared upstreams are among them
+    # with their replicas, by the keys of their names; upstreams whose rows are compared are among them
+    datasets: Mapping[str, Dataset]
     upstreams: Mapping[str, frozenset[str]]  # the keys of the names of what feeds each that it was read for
     edges: Mapping[str, Sequence[LineageEdge]]  # of these those whose rows are compared, by the name of the upstream
     _profiles: dict[str, DatasetProfile] = field(default_factory=dict)
