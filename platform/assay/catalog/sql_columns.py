@@ -168,17 +168,18 @@ def _parts(table: exp.Table) -> Table:
 
 
 def _schema(query: exp.Expr, tables: Mapping[Table, Sequence[str]]) -> dict[str, object]:
-    """What is known of the tables that the query names, nested as sqlglot has it; all names have as many parts."""
+    """What is known of the tables that the query names, nested as sqlglot has it: all names have as many parts."""
     schema: dict[str, object] = {}
     nodes = list(query.find_all(exp.Table))
     stars = sum(1 for _ in query.find_all(exp.Star))
     if stars * sum(len(tables.get(_parts(table), ())) for table in nodes) > MOST_WRITTEN_OUT:
         raise _Unresolved
+    depth = max((len(table.parts) for table in nodes), default=0)
     for table in nodes:
         if columns := tables.get(_parts(table)):
             level = schema
-            for part in table.parts[:-1]:
-                level = level.setdefault(part.name, {})  # type: ignore[assignment]
+            for name in (*[""] * (depth - len(table.parts)), *(part.name for part in table.parts[:-1])):
+                level = level.setdefault(name, {})  # type: ignore[assignment]
             level[table.name] = dict.fromkeys(columns, "unknown")
     return schema
 

@@ -124,3 +124,12 @@ def test_a_table_that_may_be_another_or_none_of_the_inputs_says_nothing(
     sql: str, inputs: dict[str, tuple[str, ...]], outputs: dict[str, tuple[str, ...]]
 ) -> None:
     assert columns_of_job(sql, "postgres", inputs, outputs)[1] == {}
+
+
+def test_a_query_may_name_its_tables_with_other_numbers_of_parts() -> None:
+    inputs = {"raw.trips": ("id", "city"), "raw.cities": ("city", "country")}
+    sql = "select id, country from trips join lake.raw.cities using (city)"
+    assert columns_of_job(sql, "", inputs, {"mart.far": ()})[1] == {
+        "raw.trips": {"id": ("id",), ANY: ("city",)},
+        "raw.cities": {"country": ("country",), ANY: ("city",)},
+    }
