@@ -44,10 +44,10 @@ def main() -> None:
     parser.add_argument("--edges", type=int, default=80_000)
     parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md")
     options, console = parser.parse_args(), Console(soft_wrap=True)
-    warm_up()
     gc.set_threshold(*GC_THRESHOLD)  # as the commands of a shell run
     settings.ALLOWED_HOSTS = ["testserver"]
     call_command("migrate", verbosity=0)
+    warm_up()
     on = f"{machine()}; {connection.vendor}"
     console.print(on)
     with tempfile.TemporaryDirectory(prefix="bench-catalog-") as folder:
