@@ -134,7 +134,7 @@ def test_datahub_is_read_by_scrolling(server: Server) -> None:
     assert names(server, "datahub") == {"raw.trips", "raw.cities"}
 
 
-def told_owners(server: Server, kind: str) -> dict[str, tuple[str | None, object]]:
+def read_owners(server: Server, kind: str) -> dict[str, tuple[str | None, object]]:
     """The owner of each table, and where they are told."""
     tables = KINDS[kind]({"url": server.url, "token": "env:CATALOG_TOKEN"}).tables
     return {table.name: (table.owner, table.channels) for table in tables}
@@ -150,14 +150,14 @@ def test_openmetadata_is_asked_for_the_mail_of_each_owner_and_of_their_teams(ser
         "/api/v1/teams/name/rides": {"name": "rides", "email": "rides@example.org"},
     }
     of_ann, of_rides = {"email": "ann@example.org"}, {"email": "rides@example.org"}
-    assert told_owners(server, "openmetadata") == {
+    assert read_owners(server, "openmetadata") == {
         "a": ("ann", of_ann), "b": ("rides", of_rides), "c": ("gone", of_rides), "d": (None, None),
     }  # fmt: skip
     server.answers["/api/v1/teams/name/rides"] = server.answers["/api/v1/users/name/ann"] = 403
-    assert {channels for _, channels in told_owners(server, "openmetadata").values()} == {None}
+    assert {channels for _, channels in read_owners(server, "openmetadata").values()} == {None}
     server.answers["/api/v1/teams/name/rides"] = 500
     with pytest.raises(UnableToReadSource, match="answers 500"):
-        told_owners(server, "openmetadata")
+        read_owners(server, "openmetadata")
 
 
 def test_datahub_is_asked_for_the_mail_of_each_owner_and_the_slack_of_groups(server: Server) -> None:
@@ -178,7 +178,7 @@ def test_datahub_is_asked_for_the_mail_of_each_owner_and_the_slack_of_groups(ser
             "corpGroupInfo": {"value": {"email": "rides@x.org", "slack": "rides"}},
         },
     }
-    assert told_owners(server, "datahub") == {
+    assert read_owners(server, "datahub") == {
         "a": ("ann", {"email": "a@x.org"}),
         "b": ("rides", {"email": "rides@x.org", "slack": "#rides"}),
         "c": ("gone", None),
